@@ -1,0 +1,1 @@
+"""A demonstration of wakeful on a small real database."""

@@ -1,0 +1,116 @@
+"""What a caller of ``app.stream`` sees, in the order it happens."""
+
+from __future__ import annotations
+
+from attrs import frozen
+
+from wakeful.types.actions import ActionResult, Invocation
+from wakeful.types.enums import Verdict
+from wakeful.types.prompt import Reply
+from wakeful.types.run import Answer
+
+
+@frozen
+class RunStarted:
+    """A run began."""
+
+    run_id: str
+    conversation: str
+    agent: str
+
+
+@frozen
+class EpochStarted:
+    """The prefix changed, and why; the provider's cache starts anew."""
+
+    run_id: str
+    epoch: int
+    reason: str
+
+
+@frozen
+class StepStarted:
+    """A model is about to be asked."""
+
+    run_id: str
+    step: int
+
+
+@frozen
+class TextDelta:
+    """A piece of the reply, as it streams. ``thinking`` marks reasoning that is shown apart."""
+
+    text: str
+    thinking: bool = False
+
+
+@frozen
+class TextWithdrawn:
+    """The partial text of this step shown so far is void; the reply is being asked for again."""
+
+    reason: str
+
+
+@frozen
+class ReplyReceived:
+    """A whole reply is recorded."""
+
+    run_id: str
+    step: int
+    reply: Reply
+
+
+@frozen
+class CallJudged:
+    """A call was not simply allowed; says how it was judged and why."""
+
+    invocation: Invocation
+    verdict: Verdict
+    reason: str
+
+
+@frozen
+class ActionStarted:
+    """An action is about to run."""
+
+    invocation: Invocation
+
+
+@frozen
+class ActionEnded:
+    """A call has its result; ``text`` is what the model will read. In call order."""
+
+    invocation: Invocation
+    result: ActionResult
+    text: str
+
+
+@frozen
+class Notice:
+    """Something failed or was left out without breaking the run; ``source`` names who."""
+
+    source: str
+    message: str
+
+
+@frozen
+class RunEnded:
+    """The last event of every run."""
+
+    answer: Answer
+
+
+Event = (
+    RunStarted
+    | EpochStarted
+    | StepStarted
+    | TextDelta
+    | TextWithdrawn
+    | ReplyReceived
+    | CallJudged
+    | ActionStarted
+    | ActionEnded
+    | Notice
+    | RunEnded
+)
+Delta = TextDelta | TextWithdrawn

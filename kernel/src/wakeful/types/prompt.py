@@ -1,0 +1,224 @@
+"""The prompt as values: what plugins contribute, what is drafted, what is sent, what comes back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from attrs import evolve, field, frozen
+
+from wakeful.types.enums import Stop, Trust
+from wakeful.types.json import Json, canonical, canonicalise, digest
+from wakeful.types.transcript import Item, Row, dump_item
+
+
+@frozen
+class Section:
+    """A static part of the system prompt, frozen for the epoch. Sorted by (order, name)."""
+
+    name: str
+    order: int
+    text: str
+
+
+@frozen
+class Fragment:
+    """A piece of runtime state or retrieved context. Sorted by (order, name)."""
+
+    name: str
+    order: int
+    text: str
+    trust: Trust = Trust.TRUSTED
+    source: str = ""
+
+
+@frozen
+class Tool:
+    """What a model is shown of an action. The schema is canonicalised when the tool is built."""
+
+    name: str
+    description: str
+    schema: Json = field(converter=canonicalise)
+
+
+@frozen
+class Profile:
+    """Facts about a model that decide how a request is laid out.
+
+    Args:
+        provider: the scheme that reaches it, e.g. ``anthropic``.
+        family: cache family, ``breakpoint``, ``byte-prefix`` or ``none``.
+        window: context window in tokens.
+        minimum: smallest cacheable prefix in tokens.
+        output: output limit in tokens.
+        native_tools: whether the API takes tool declarations.
+        cache_ttl: seconds a cached prefix lives, 0 = unknown.
+    """
+
+    provider: str
+    family: str = "none"
+    window: int = 128_000
+    minimum: int = 0
+    output: int = 8_192
+    native_tools: bool = True
+    cache_ttl: int = 0
+
+
+@frozen
+class Declared:
+    """What an agent shows a model before any turn: the prefix, and the slots' stored decisions."""
+
+    model: str
+    tools: tuple[Tool, ...]
+    sections: tuple[Section, ...]
+    decisions: Mapping[str, Json] = field(factory=dict)
+
+    def dump(self) -> str:
+        """Return the canonical JSON by which epochs are compared and stored."""
+        return canonical(
+            {
+                "model": self.model,
+                "tools": [[tool.name, tool.description, tool.schema] for tool in self.tools],
+                "sections": [[section.name, section.order, section.text] for section in self.sections],
+                "decisions": dict(self.decisions),
+            }
+        )
+
+
+@frozen
+class Epoch:
+    """The life of one prefix in one conversation. Stored; a resumed run uses it as stored."""
+
+    id: int
+    reason: str
+    declared: Declared
+
+
+@frozen
+class Kept:
+    """State that was sent and stays in the request history (append mode).
+
+    ``hashes`` maps fragment names to digests of their text; an empty digest marks one withdrawn.
+    """
+
+    after: int
+    hashes: Mapping[str, str]
+    text: str
+
+
+@frozen
+class Sent:
+    """The fingerprint of a request: a rolling chain over its rows, not a hash for each of them."""
+
+    last_seq: int
+    chain: str
+    parts: Mapping[str, str]
+    view: str
+
+
+@frozen
+class Draft:
+    """Everything a layout may use to compose one request. ``trailing`` follows after the state."""
+
+    epoch: Epoch
+    profile: Profile
+    conversation: str
+    rows: tuple[Row, ...]
+    state: tuple[Fragment, ...]
+    kept: tuple[Kept, ...] = ()
+    previous: Sent | None = None
+    view: str = "full"
+    trailing: tuple[Item, ...] = ()
+
+
+@frozen
+class Marks:
+    """Cache breakpoints, kept beside the items so that the items keep their identity."""
+
+    tools: bool = False
+    system: bool = False
+    items: frozenset[int] = frozenset()
+
+
+@frozen
+class Request:
+    """A provider-neutral model request."""
+
+    model: str
+    tools: tuple[Tool, ...]
+    system: tuple[str, ...]
+    items: tuple[Item, ...]
+    marks: Marks = Marks()
+    cache_key: str = ""
+    keep: Kept | None = None
+    sent: Sent | None = None
+
+    def canonical(self) -> str:
+        """Return the canonical prompt: tools, system, items; cache marks are left out."""
+        return canonical(
+            [
+                self.model,
+                [[tool.name, tool.description, tool.schema] for tool in self.tools],
+                list(self.system),
+                [dump_item(item) for item in self.items],
+            ]
+        )
+
+    def fingerprint(self) -> str:
+        """Return the sha256 of :meth:`canonical`."""
+        return digest(self.canonical())
+
+
+@frozen
+class Usage:
+    """Tokens of one or more model calls; input is ``read + write + uncached``.
+
+    Args:
+        read: input tokens served from the provider's cache.
+        write: input tokens written to it.
+        uncached: input tokens paid in full.
+        output: tokens produced, reasoning included.
+        cost: US dollars where prices are known, else None.
+        reported: whether the provider said so (False: nothing was reported).
+    """
+
+    read: int = 0
+    write: int = 0
+    uncached: int = 0
+    output: int = 0
+    cost: float | None = None
+    reported: bool = True
+
+    @property
+    def input(self) -> int:
+        """All input tokens."""
+        return self.read + self.write + self.uncached
+
+    @property
+    def total(self) -> int:
+        """Input and output tokens."""
+        return self.input + self.output
+
+    def __add__(self, other: Usage) -> Usage:
+        """Return the sum; a cost that one side does not know counts as nothing."""
+        known = [cost for cost in (self.cost, other.cost) if cost is not None]
+        return Usage(
+            self.read + other.read,
+            self.write + other.write,
+            self.uncached + other.uncached,
+            self.output + other.output,
+            sum(known) if known else None,
+            self.reported and other.reported,
+        )
+
+
+@frozen
+class Reply:
+    """What a model answered."""
+
+    items: tuple[Item, ...]
+    usage: Usage = Usage()
+    stop: Stop = Stop.END
+
+    def with_items(self, items: tuple[Item, ...]) -> Reply:
+        """Return the reply with other items."""
+        return evolve(self, items=items)

@@ -1,0 +1,172 @@
+"""The objects that hooks return. Anything with these methods will do; no base class is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Protocol
+
+from attrs import frozen
+
+from wakeful.types.actions import (
+    Action,
+    ActionResult,
+    ApprovalRequest,
+    Invocation,
+    Judgement,
+    Offered,
+)
+from wakeful.types.enums import Phase, Trust
+from wakeful.types.events import Delta
+from wakeful.types.json import Json
+from wakeful.types.prompt import Draft, Profile, Reply, Request
+from wakeful.types.run import ActionContext, AgentView, Run, Tx
+from wakeful.types.transcript import Call, View
+
+Emit = Callable[[Delta], Awaitable[None]]
+NextCall = Callable[[Mapping[str, Json]], Awaitable[ActionResult]]
+
+
+class Model(Protocol):
+    """A model bound to one agent."""
+
+    profile: Profile
+
+    async def complete(self, request: Request, conversation: str, emit: Emit | None = None) -> Reply:
+        """Ask once. With ``emit`` the reply streams: pieces are awaited as they arrive.
+
+        Raises:
+            ModelError: classified; the caller decides about another try.
+        """
+        ...
+
+
+class Provider(Protocol):
+    """Binds models for one scheme of ``model = "scheme:name"``."""
+
+    name: str
+
+    def bind(self, model: str, settings: Json, resolve: Callable[[str], Model]) -> Model:
+        """Return the model ``model`` (the part after the colon) for one agent.
+
+        Args:
+            model: everything after the first colon.
+            settings: the agent's ``Settings`` of this plugin.
+            resolve: binds another ``scheme:name`` for the same agent, e.g. to record it.
+
+        Raises:
+            ConfigError: unknown model, missing key, unreadable file.
+        """
+        ...
+
+
+class Window(Protocol):
+    """Chooses the rows that are sent."""
+
+    def select(self, run: Run) -> View:
+        """Return the view of ``run.rows``; rows may be left out or replaced, never reordered."""
+        ...
+
+
+class Layout(Protocol):
+    """Composes the request."""
+
+    def decide(self, agent: AgentView) -> Json:
+        """Return what holds for a whole epoch; stored with it."""
+        ...
+
+    def compose(self, draft: Draft) -> Request:
+        """Return the request. Pure: the same draft gives the same bytes in every process."""
+        ...
+
+
+class Offer(Protocol):
+    """Decides what a model is shown of the actions, and what its calls mean."""
+
+    def open(self, actions: Mapping[str, Action], agent: AgentView) -> Offered:
+        """Return what is declared for a new epoch."""
+        ...
+
+    def actions(self) -> Sequence[Action]:
+        """Return extra actions that the offer itself answers."""
+        ...
+
+    def resolve(
+        self, call: Call, catalogue: Mapping[str, Action], decision: Json
+    ) -> Sequence[tuple[str, Json]] | ActionResult:
+        """Return (tool name, arguments) of each execution, or the failed result that answers."""
+        ...
+
+
+class Stage(Protocol):
+    """Turns results into results: in call order, in the step's closing transaction."""
+
+    phase: Phase
+    name: str
+
+    async def apply(
+        self, ctx: ActionContext, action: Action | None, result: ActionResult
+    ) -> ActionResult:
+        """Return the result, changed or not; ``action`` is None for a call of no known action."""
+        ...
+
+
+class Envelope(Protocol):
+    """Marks text from outside as data."""
+
+    def wrap(self, text: str, trust: Trust, source: str, nonce: str) -> str:
+        """Return ``text`` in its envelope. Called only for text that is not trusted."""
+        ...
+
+
+class Middleware(Protocol):
+    """Runs around an execution. For retries and tracing only; limits and guards are judges."""
+
+    order: int
+    name: str
+
+    async def around(
+        self, ctx: ActionContext, action: Action, args: Mapping[str, Json], nxt: NextCall
+    ) -> ActionResult:
+        """Return ``await nxt(args)``, perhaps more than once."""
+        ...
+
+
+class Reviewer(Protocol):
+    """Resolves ``AUTO_REVIEW``."""
+
+    async def review(self, run: Run, inv: Invocation, judgement: Judgement) -> Judgement:
+        """Return another judgement; an exception counts as ``REQUIRE_APPROVAL``."""
+        ...
+
+
+class Approvals(Protocol):
+    """Stores and settles the requests that wait for a person."""
+
+    async def ask(self, tx: Tx, run: Run, inv: Invocation, judgement: Judgement) -> ApprovalRequest:
+        """Store a request in the transaction that plans the step."""
+        ...
+
+    async def pending(self, run_id: str) -> Sequence[ApprovalRequest]:
+        """Return the undecided requests of a run, oldest first; of all runs for an empty id."""
+        ...
+
+    async def settle(
+        self, tx: Tx, request_id: str, *, yes: bool, by: str, args: Json = None
+    ) -> ApprovalRequest | None:
+        """Decide once. Returns the request with its new status, or None if it was not to be had."""
+        ...
+
+
+@frozen
+class Lineage:
+    """A line of migrations that an owner brings.
+
+    Args:
+        owner: plugin name; its tables are named ``<owner>_…``, its version table ``alembic_<owner>``.
+        locations: folders with Alembic revisions, as ``package:folder``.
+        depends_on: owners whose tables must exist first.
+    """
+
+    owner: str
+    locations: tuple[str, ...]
+    depends_on: tuple[str, ...] = ("kernel",)

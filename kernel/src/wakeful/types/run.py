@@ -1,0 +1,226 @@
+"""What plugins are handed: the agent with its services, the run as an immutable view, the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Protocol
+
+from attrs import field, frozen
+
+from wakeful.types.actions import Action
+from wakeful.types.enums import Disposition, RowKind, RunStatus, Trust
+from wakeful.types.json import Json
+from wakeful.types.prompt import Epoch, Fragment, Kept, Profile, Reply, Sent, Usage
+from wakeful.types.transcript import Row
+
+if TYPE_CHECKING:
+    from sqlalchemy import Executable
+
+
+class Clock(Protocol):
+    """Where time comes from; tests inject their own, so nothing ever sleeps for real."""
+
+    def now(self) -> datetime:
+        """Return the current time, aware, in UTC."""
+        ...
+
+    def monotonic(self) -> float:
+        """Return seconds that never run backwards."""
+        ...
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait that long on this clock."""
+        ...
+
+
+class IdSource(Protocol):
+    """Where identity and randomness come from."""
+
+    def new(self, prefix: str) -> str:
+        """Return a new id, e.g. ``run-01j…``; ids of one source sort in the order they were made."""
+        ...
+
+    def secret(self) -> str:
+        """Return 32 hexadecimal characters that nobody can guess."""
+        ...
+
+
+class Services(Protocol):
+    """What the kernel does for one plugin of one agent. Behaviour lives here, not on the run."""
+
+    clock: Clock
+    ids: IdSource
+
+    async def read(self, statement: Executable) -> Sequence[Any]:
+        """Run a SELECT on the store and return its rows."""
+        ...
+
+    async def ask(self, run: Run, kind: str, text: str) -> Reply:
+        """Ask the run's model with its stable prefix plus one trailing text; journalled as ``kind``."""
+        ...
+
+    async def save(self, run: Run, values: Mapping[str, Json]) -> None:
+        """Store values in this plugin's own namespace of the conversation, at once."""
+        ...
+
+    def catalogue(self, run: Run) -> Mapping[str, Action]:
+        """Return every action this run may call, by tool name."""
+        ...
+
+    def report(self, message: str) -> None:
+        """Tell the operator (log and event stream) about something that did not break the run."""
+        ...
+
+
+class Tx(Protocol):
+    """The step's closing transaction, for result stages."""
+
+    async def exec(self, statement: Executable) -> int:
+        """Run a statement and return how many rows it touched."""
+        ...
+
+    async def all(self, statement: Executable) -> Sequence[Any]:
+        """Run a statement and return its rows."""
+        ...
+
+
+@frozen
+class Limits:
+    """Limits of a run; 0 = none. Shared with its sub-agents.
+
+    Args:
+        steps: model calls.
+        seconds: wall-clock time.
+        tokens: input and output tokens together.
+        cost: US dollars, where prices are known.
+    """
+
+    steps: int = 50
+    seconds: float = 900.0
+    tokens: int = 0
+    cost: float = 0.0
+
+
+@frozen
+class AgentView:
+    """One agent as its plugins see it. Values only: a plugin gets its services when it is built.
+
+    Args:
+        name: the agent's name in the file.
+        model: ``scheme:name``.
+        profile: facts about the model.
+        limits: see :class:`Limits`.
+    """
+
+    name: str
+    model: str
+    profile: Profile
+    limits: Limits
+
+
+@frozen
+class Run:
+    """One execution of an agent for one turn, as an immutable view. Only the loop makes new ones.
+
+    Args:
+        id: e.g. ``run-…``.
+        agent: the agent.
+        conversation: id of the conversation.
+        user: the authenticated user, or empty.
+        turn: number of the turn in the conversation, from 1.
+        step: number of the step in the run, from 1; 0 before the first.
+        now: when this view was made (UTC).
+        secret: the conversation's secret, for keyed hashes.
+        status: see :class:`RunStatus`.
+        epoch: the prefix in force.
+        rows: the transcript so far.
+        context: fragments retrieved at turn start.
+        kept, previous: for layouts, see :class:`Draft`.
+        state: plugin name to what it saved for this conversation.
+        done: (tool name, canonical arguments, success) of each finished execution of this run.
+        usage: what the run has used so far.
+        limits: what it may use.
+        fence: owner and attempt; a stalled process with an older fence cannot write.
+        priority: ``interactive``, ``background_routine`` or ``system_batch``.
+    """
+
+    id: str
+    agent: AgentView
+    conversation: str
+    user: str
+    turn: int
+    step: int
+    now: datetime
+    secret: str = field(repr=False)
+    status: RunStatus
+    epoch: Epoch = field(repr=False)
+    rows: tuple[Row, ...] = field(repr=False, default=())
+    context: tuple[Fragment, ...] = field(repr=False, default=())
+    kept: tuple[Kept, ...] = field(repr=False, default=())
+    previous: Sent | None = field(repr=False, default=None)
+    state: Mapping[str, Mapping[str, Json]] = field(repr=False, factory=dict)
+    done: tuple[tuple[str, str, bool], ...] = field(repr=False, default=())
+    usage: Usage = Usage()
+    limits: Limits = Limits()
+    fence: int = 0
+    priority: str = "interactive"
+
+    @property
+    def user_words(self) -> str:
+        """The user's own words in this turn: the input and steering messages, joined by newlines."""
+        own = {RowKind.USER, RowKind.STEER}
+        return "\n".join(row.text for row in self.rows if row.kind in own and row.turn == self.turn)
+
+    @property
+    def taint(self) -> Trust:
+        """The worst trust of any row in view."""
+        return max((row.trust for row in self.rows), default=Trust.TRUSTED)
+
+
+class ActionContext(Protocol):
+    """What an action or a result stage is handed beside its arguments."""
+
+    run: Run
+    key: str
+    """Idempotency key ``<run>/<step>/<index>[/<inner>]``; stored before the action runs."""
+    services: Services
+    tx: Tx | None
+    """The closing transaction; only in stages."""
+
+    def get(self, key: str, default: Json = None) -> Json:
+        """Return a value of the declaring plugin's state, own writes of this step included."""
+        ...
+
+    def put(self, key: str, value: Json) -> None:
+        """Set a value of the declaring plugin's state; applied in call order when the step closes."""
+        ...
+
+
+@frozen
+class Answer:
+    """The end of a turn.
+
+    Args:
+        text: what to show.
+        status: see :class:`RunStatus`.
+        run_id: the run that gave it.
+        conversation: the conversation it belongs to.
+        disposition: what channels do with it.
+        reaction: the reaction for ``react_only``, or None.
+        usage: what the run used.
+        artifacts: handles of the artifacts the answer names.
+        pending: ids of requests that wait for a person.
+        error: what went wrong, for a failed run.
+    """
+
+    text: str
+    status: RunStatus
+    run_id: str
+    conversation: str
+    disposition: Disposition = Disposition.NOTIFY_USER
+    reaction: str | None = None
+    usage: Usage = Usage()
+    artifacts: tuple[str, ...] = ()
+    pending: tuple[str, ...] = ()
+    error: str = ""

@@ -1,0 +1,1 @@
+"""Alembic environment and the kernel's revisions for wakeful."""

@@ -1,0 +1,1 @@
+"""Actions over any SQL database for wakeful agents."""

@@ -1,0 +1,1 @@
+"""A wakeful model provider that plays scripts and replays recorded sessions."""
