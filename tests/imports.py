@@ -11,7 +11,7 @@ from attrs import frozen
 #: Kernel modules import from lower levels only; modules of one level do not know each other.
 LEVELS = (
     {"types"},
-    {"config", "store", "system"},
+    {"config", "store", "system", "waiting"},
     {"hookspecs"},
     {"plugins"},
     {"perception", "policy", "prompt", "results", "tools"},
