@@ -1,0 +1,82 @@
+"""Arguments of a call: parsed, coerced without loss, checked against the action's schema.
+
+Every problem of a call is reported at once, so that the model can repair it in one step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from wakeful.tools.coerce import coerce
+from wakeful.tools.decode import Refused, decode, plain
+from wakeful.tools.problems import Finding, explain, report
+from wakeful.tools.schemas import closed, known_properties
+from wakeful.types import Action, ActionResult, ErrorRecovery, Json, clean, failure
+
+_checkers: WeakKeyDictionary[Action, Checker] = WeakKeyDictionary()
+
+
+class Checker:
+    """The compiled check of one action; made at its first call and kept as long as the action."""
+
+    def __init__(self, action: Action) -> None:
+        """Compile the schema, with every object that names its properties closed to others."""
+        self.schema: dict[str, Json] = closed(action.schema or {"type": "object"}, root=True)
+        self.properties = known_properties(self.schema)
+        self._validator = _compile(self.schema)
+
+    def check(self, value: Mapping[str, Json]) -> tuple[dict[str, Json], list[Finding]]:
+        """Return the coerced arguments and what is wrong with them."""
+        args: dict[str, Json] = clean(plain(coerce(self.schema, dict(value), self.schema)))
+        found = [item for error in self._validator.iter_errors(args) for item in explain(error, self.schema)]
+        return args, found
+
+
+def check_arguments(action: Action, raw: str | Mapping[str, Json]) -> dict[str, Json] | ActionResult:
+    """Return the arguments of a call as checked JSON, or the failed result that says what is wrong.
+
+    Coercion loses nothing: ``"5"`` becomes 5 where an integer is declared, ``5.0`` becomes 5,
+    ``"true"`` true, and a JSON string the object or array that is declared; never ``"5.5"`` 5.
+
+    Args:
+        action: what is called.
+        raw: the model's own bytes, or a mapping. Empty text means no arguments.
+
+    Returns:
+        A failed result with the code ``INVALID_JSON``, ``UNKNOWN_ARGUMENT``, ``MISSING_ARGUMENT`` or
+        ``INVALID_ARGUMENT`` (the first of these that applies) and a recovery that lists all problems.
+    """
+    checker = _checkers.get(action)
+    if checker is None:
+        checker = _checkers[action] = Checker(action)
+    try:
+        value = decode(raw)
+    except Refused as error:
+        return failure(
+            "INVALID_JSON",
+            f"arguments of {action.tool_name} {error}",
+            ErrorRecovery(retryable=True, suggestion="send the arguments as one JSON object"),
+        )
+    args, found = checker.check(value)
+    return report(action.tool_name, checker.schema, found) if found else args
+
+
+def _compile(schema: Mapping[str, Json]) -> Any:  # noqa: ANN401  (jsonschema_rs has its own class per draft)
+    import jsonschema_rs  # late: a check may never be needed, and importing wakeful stays cheap
+
+    return jsonschema_rs.Draft202012Validator(
+        schema, validate_formats=True, formats={"time": _is_time}, offline=True
+    )
+
+
+def _is_time(text: str) -> bool:
+    """ISO 8601 times with or without an offset; JSON schema's own format demands one."""
+    from datetime import time
+
+    try:
+        time.fromisoformat(text)
+    except ValueError:
+        return False
+    return True

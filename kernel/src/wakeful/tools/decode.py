@@ -1,0 +1,134 @@
+"""The model's bytes as JSON values, strictly: nothing is dropped, rounded or guessed."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+from wakeful.types import Json
+
+#: Arguments beyond this are refused; large data travels by reference.
+SIZE_LIMIT = 1_000_000
+#: Deeper nesting is refused before anything walks over it.
+DEPTH_LIMIT = 64
+
+
+class Refused(Exception):  # noqa: N818  (a signal within this package)
+    """The text is not acceptable JSON; the text goes on after "arguments of x"."""
+
+
+class Written(float):
+    """A number whose float is not what was written, with the digits that were."""
+
+    text: str
+
+
+def decode(raw: str | bytes | Mapping[str, Json]) -> Mapping[str, Json]:
+    """Return the object that ``raw`` holds; empty text is an empty object.
+
+    Raises:
+        Refused: not JSON, not an object, a duplicate key, NaN or infinity, deeper than 64 levels or
+            larger than 1,000,000 bytes.
+    """
+    if not isinstance(raw, str | bytes):
+        if _too_deep(raw, DEPTH_LIMIT):
+            msg = f"nest deeper than {DEPTH_LIMIT} levels"
+            raise Refused(msg)
+        _check_numbers(raw)
+        return raw
+    value = parse(raw) if raw.strip() else {}
+    if not isinstance(value, dict):
+        msg = f"must be a JSON object, not {_NAMES.get(type(value), 'a number')}"
+        raise Refused(msg)
+    return value
+
+
+_NAMES: dict[type, str] = {list: "an array", str: "a string", bool: "a boolean", type(None): "null"}
+
+
+def parse(raw: str | bytes) -> Json:
+    """Return the JSON value that ``raw`` holds; numbers that a float cannot hold are :class:`Written`.
+
+    Raises:
+        Refused: see :func:`decode`.
+    """
+    size = len(raw) if isinstance(raw, bytes) or raw.isascii() else len(raw.encode("utf-8", "surrogatepass"))
+    if size > SIZE_LIMIT:
+        msg = f"have {size:,} bytes; at most {SIZE_LIMIT:,} are accepted, so pass large data by reference"
+        raise Refused(msg)
+    try:
+        value = json.loads(
+            raw, parse_float=_number, parse_constant=_constant, object_pairs_hook=_without_duplicates
+        )
+    except json.JSONDecodeError as error:
+        msg = f"are not valid JSON: {error.msg} at line {error.lineno}, column {error.colno}"
+        raise Refused(msg) from error
+    except RecursionError as error:
+        msg = f"nest deeper than {DEPTH_LIMIT} levels"
+        raise Refused(msg) from error
+    except ValueError as error:  # bytes that are not text, or an integer of thousands of digits
+        msg = f"are not valid JSON: {str(error)[:80]}"
+        raise Refused(msg) from error
+    if _too_deep(value, DEPTH_LIMIT):
+        msg = f"nest deeper than {DEPTH_LIMIT} levels"
+        raise Refused(msg)
+    return value
+
+
+def plain(value: Json) -> Json:
+    """Return ``value`` with ordinary floats in place of :class:`Written`."""
+    if isinstance(value, Written):
+        return float(value)
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    return [plain(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def _number(text: str) -> float:
+    value = float(text)
+    if math.isinf(value):
+        msg = f"are not valid JSON: the number {text[:40]} is out of range"
+        raise Refused(msg)
+    # A number of very many digits is never exact; comparing it would only cost time.
+    if len(text) <= 64 and Decimal(text) == Decimal(repr(value)):  # noqa: PLR2004
+        return value
+    written = Written(value)
+    written.text = text
+    return written
+
+
+def _constant(name: str) -> float:
+    msg = f"are not valid JSON: {name} is not a JSON number"
+    raise Refused(msg)
+
+
+def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        msg = f"name {twice[:60]!r} twice; say which value is meant"
+        raise Refused(msg)
+    return found
+
+
+def _too_deep(value: Any, left: int) -> bool:  # noqa: ANN401  (any JSON)
+    if isinstance(value, Mapping):
+        return left <= 0 or any(_too_deep(item, left - 1) for item in value.values())
+    if isinstance(value, list | tuple):
+        return left <= 0 or any(_too_deep(item, left - 1) for item in value)
+    return False
+
+
+def _check_numbers(value: Any) -> None:  # noqa: ANN401  (any JSON)
+    if isinstance(value, float) and not math.isfinite(value):
+        _constant(str(value))
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            _check_numbers(item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            _check_numbers(item)

@@ -1,0 +1,233 @@
+"""What is wrong with arguments, in words from which a model can repair the call."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from attrs import frozen
+
+from wakeful.tools.hints import json_type
+from wakeful.tools.schemas import known_properties, resolve, schema_at
+from wakeful.types import ActionResult, ErrorRecovery, InvalidParam, Json, canonical, failure
+
+#: Characters of a value that a message may repeat.
+_ECHO = 60
+#: Near names offered for one unknown name (the limit of all suggestions).
+_NEAR = 5
+#: Findings spelt out in the message; all of them are in the recovery.
+_SPELT = 6
+_CODES = ("UNKNOWN_ARGUMENT", "MISSING_ARGUMENT", "INVALID_ARGUMENT")
+_ARTICLES = {"integer": "an integer", "object": "an object", "array": "an array", "null": "null"}
+_SAMPLES = {
+    "date-time": "2026-01-31T09:30:00Z",
+    "date": "2026-01-31",
+    "time": "09:30:00",
+    "email": "ana@example.com",
+    "uuid": "123e4567-e89b-12d3-a456-426614174000",
+    "uri": "https://example.com/",
+    "decimal": "12.50",
+}
+
+
+@frozen
+class Finding:
+    """One problem: the code it belongs to, the parameter, and near names or values."""
+
+    code: str
+    param: InvalidParam
+    near: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        """Return the clause of the message."""
+        near = f"; did you mean {self.near[0]!r}?" if self.near else ""
+        return f"{self.param.param!r} {self.param.reason}{near}"
+
+
+def explain(error: Any, schema: Mapping[str, Json]) -> Iterator[Finding]:  # noqa: ANN401  (jsonschema_rs)
+    """Yield what one error of the validator means; a failed union yields the errors of the branch meant."""
+    path, kind = list(error.instance_path), error.kind
+    if kind.name in {"additionalProperties", "unevaluatedProperties"}:
+        known = sorted(known_properties_at(schema, path))
+        for name in kind.unexpected:
+            yield _unknown(_spell([*path, name]), name, known)
+    elif kind.name == "required":
+        yield _missing(schema, [*path, kind.property])
+    elif kind.name in {"anyOf", "oneOf"} and (branch := _branch_meant(error, schema)):
+        for inner in branch:
+            yield from explain(inner, schema)
+    else:
+        yield _invalid(error, path)
+
+
+def report(tool: str, schema: Mapping[str, Json], found: Sequence[Finding]) -> ActionResult:
+    """Return the failed result that lists every finding once."""
+    unique = list(dict.fromkeys(found))
+    unique.sort(key=lambda finding: _CODES.index(finding.code))
+    clauses = [str(finding) for finding in unique[:_SPELT]]
+    if len(unique) > _SPELT:
+        clauses.append(f"and {len(unique) - _SPELT} more")
+    near = dict.fromkeys(name for finding in unique for name in finding.near)
+    return failure(
+        unique[0].code,
+        f"{tool} was not run: {'; '.join(clauses)}",
+        ErrorRecovery(
+            retryable=True,
+            suggestion="correct the arguments and call again",
+            suggested_values=tuple(near)[:_NEAR],
+            invalid_params=tuple(finding.param for finding in unique),
+            valid_example=example(schema, schema),
+        ),
+    )
+
+
+def near_names(word: str, names: Sequence[str]) -> tuple[str, ...]:
+    """Return at most five near names, the nearest first; case, blanks, dashes and ``_`` do not count."""
+    folded = {_fold(name): name for name in names}
+    close = difflib.get_close_matches(_fold(word), folded, n=_NEAR)
+    return tuple(folded[name] for name in close)
+
+
+def example(schema: Any, root: Mapping[str, Json], depth: int = 0) -> Json:  # noqa: ANN401  (any schema)
+    """Return a small value that fits ``schema``: defaults, first allowed values, samples of formats."""
+    here = resolve(schema, root)
+    for key in ("default", "const"):
+        if key in here:
+            return here[key]
+    for key in ("enum", "examples"):
+        if here.get(key):
+            return here[key][0]
+    branches = here.get("anyOf") or here.get("oneOf")
+    if branches:
+        return example(branches[0], root, depth + 1)
+    kind = here.get("type", "object" if "properties" in here else "string")
+    kind = kind if isinstance(kind, str) else kind[0]
+    if kind == "object":
+        names = here.get("required", ()) if depth < 4 else ()  # noqa: PLR2004  (deep enough for an example)
+        known = known_properties(here)
+        return {name: example(known.get(name), root, depth + 1) for name in names}
+    if kind == "array":
+        return [example(here.get("items"), root, depth + 1)] if here.get("minItems") else []
+    if kind in {"integer", "number"}:
+        return here.get("minimum", 1)
+    return {"boolean": True, "null": None}.get(kind, _SAMPLES.get(str(here.get("format")), "text"))
+
+
+def known_properties_at(schema: Mapping[str, Json], path: list[Any]) -> Mapping[str, Json]:
+    """Return the properties known for the object at ``path``."""
+    return known_properties(schema_at(schema, path) if path else schema)
+
+
+def _unknown(path: str, name: str, known: list[str]) -> Finding:
+    near = near_names(name, known)
+    reason = "is not a parameter"
+    if not near:
+        reason += f" (known: {', '.join(known[:10])})" if known else " (it takes none)"
+    return Finding("UNKNOWN_ARGUMENT", InvalidParam(path[:80], reason), near)
+
+
+def _missing(schema: Mapping[str, Json], path: list[Any]) -> Finding:
+    part = schema_at(schema, path)
+    return Finding(
+        "MISSING_ARGUMENT",
+        InvalidParam(_spell(path), "is required", _expected(part), tuple(part.get("enum", ()))),
+    )
+
+
+def _invalid(error: Any, path: list[Any]) -> Finding:  # noqa: ANN401  (jsonschema_rs)
+    kind, value, where = error.kind, error.instance, _spell(path) or "arguments"
+    if kind.name == "enum":
+        options = tuple(kind.options)
+        texts = [option for option in options if isinstance(option, str)]
+        near = near_names(value, texts) if isinstance(value, str) else ()
+        listed = ", ".join(_echo(option) for option in options[:12]) + (", …" if len(options) > 12 else "")  # noqa: PLR2004
+        return Finding(
+            "INVALID_ARGUMENT",
+            InvalidParam(where, f"must be one of {listed}, not {_echo(value)}", "", options),
+            near,
+        )
+    expected = _demand(kind)
+    shown = f", not {_echo(value)}" if kind.name != "uniqueItems" else ""
+    return Finding("INVALID_ARGUMENT", InvalidParam(where, f"must {expected}{shown}", _format_of(kind)))
+
+
+def _demand(kind: Any) -> str:  # noqa: ANN401  (jsonschema_rs)
+    limits = {
+        "minimum": "be at least {}",
+        "maximum": "be at most {}",
+        "exclusiveMinimum": "be more than {}",
+        "exclusiveMaximum": "be less than {}",
+        "minLength": "have at least {} characters",
+        "maxLength": "have at most {} characters",
+        "minItems": "have at least {} items",
+        "maxItems": "have at most {} items",
+        "minProperties": "have at least {} entries",
+        "maxProperties": "have at most {} entries",
+    }
+    if kind.name in limits:
+        return limits[kind.name].format(kind.limit)
+    if kind.name == "type":
+        return "be " + " or ".join(_ARTICLES.get(name, f"a {name}") for name in sorted(kind.types))
+    if kind.name == "format":
+        return f"be a valid {kind.format}{_like(kind.format)}"
+    if kind.name == "pattern":
+        return f"match the pattern {kind.pattern[:80]}"
+    if kind.name == "multipleOf":
+        return f"be a multiple of {kind.multiple_of}"
+    if kind.name == "const":
+        return f"be {_echo(kind.expected_value)}"
+    if kind.name == "uniqueItems":
+        return "not have the same item twice"
+    return f"fit the schema's {kind.name!r}"
+
+
+def _like(name: str) -> str:
+    return f" like {_SAMPLES[name]}" if name in _SAMPLES else ""
+
+
+def _format_of(kind: Any) -> str:  # noqa: ANN401  (jsonschema_rs)
+    if kind.name == "format":
+        return f"{kind.format}{_like(kind.format)}"
+    if kind.name == "type":
+        return " or ".join(sorted(kind.types))
+    return str(kind.pattern) if kind.name == "pattern" else ""
+
+
+def _expected(schema: Mapping[str, Json]) -> str:
+    kind = schema.get("type", "")
+    text = kind if isinstance(kind, str) else " or ".join(sorted(kind))
+    return f"{text}, {schema['format']}{_like(schema['format'])}" if "format" in schema else text
+
+
+def _branch_meant(error: Any, schema: Mapping[str, Json]) -> list[Any] | None:  # noqa: ANN401
+    """Return the errors of the only branch that takes the value's type, if there is just one."""
+    here = schema_at(schema, list(error.instance_path))
+    branches = here.get(error.kind.name) or []
+    contexts = getattr(error.kind, "context", None) or []
+    if len(contexts) != len(branches):
+        return None
+    found = json_type(error.instance)
+    wanted = {found, "number"} if found == "integer" else {found}
+    meant = []
+    for branch, errors in zip(branches, contexts, strict=True):
+        kind = resolve(branch, schema).get("type", [])
+        if wanted & ({kind} if isinstance(kind, str) else set(kind)):
+            meant.append(list(errors))
+    return meant[0] if len(meant) == 1 else None
+
+
+def _spell(path: list[Any]) -> str:
+    """Return ``items[2].name``."""
+    text = "".join(f"[{step}]" if isinstance(step, int) else f".{str(step)[:60]}" for step in path)
+    return text.removeprefix(".")
+
+
+def _echo(value: Json) -> str:
+    text = canonical(value)
+    text = " ".join(text.split())
+    return text if len(text) <= _ECHO else f"{text[:_ECHO]}… ({json_type(value)}, {len(text):,} characters)"
+
+
+def _fold(name: str) -> str:
+    return "".join(name.lower().split()).replace("_", "").replace("-", "")
