@@ -1,0 +1,1 @@
+"""Plugins: finding them, checking them, and the typed facade over their hooks."""

@@ -1,0 +1,274 @@
+"""The typed facade over one set of plugins. Nothing else touches a plugin manager.
+
+Answers are put in an order that is defined by data (order, name, then plugin name) or by the order of
+the configuration file, never by installation or by what finishes first.
+"""
+
+# mypy: disable-error-code="type-abstract"
+# Protocols are handed to the checks of answers as values, which is all that is done with them.
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import TypeVar
+
+from attrs import evolve
+
+from wakeful.hookspecs import AgentHooks, PlatformHooks
+from wakeful.plugins import answers
+from wakeful.plugins.check import Impl
+from wakeful.plugins.registry import Registry, check_unique, failed, sort
+from wakeful.types import (
+    Action,
+    AgentView,
+    Answer,
+    Approvals,
+    ConfigError,
+    Envelope,
+    Fragment,
+    Invocation,
+    Judgement,
+    Layout,
+    Lineage,
+    Middleware,
+    Offer,
+    PluginError,
+    Problem,
+    Provider,
+    Reviewer,
+    Run,
+    Section,
+    Stage,
+    Verdict,
+    Window,
+)
+
+_T = TypeVar("_T")
+
+#: How long one plugin may take to retrieve context at the start of a turn, in seconds. Long enough for a
+#: slow search, short enough that a person still waits for the answer.
+CONTEXT_TIMEOUT_S = 30.0
+
+
+class AgentPlugins(Registry):
+    """The plugins of one agent.
+
+    Args:
+        plugins: name to instance, in the order of the file.
+
+    Raises:
+        ConfigError: hooks that are misspelt, have wrong arguments or hints, are async where they must not
+            be (or the reverse), or use pluggy's ordering tricks; every problem of every plugin at once.
+    """
+
+    def __init__(self, plugins: Mapping[str, object]) -> None:
+        """Check and register the plugins."""
+        super().__init__(AgentHooks, plugins)
+        self._owners: dict[str, str] = {}
+
+    # ---- prompt
+    def sections(self, agent: AgentView) -> tuple[Section, ...]:
+        """Return the static sections, by (order, name).
+
+        Raises:
+            PluginError: a plugin failed.
+            ConfigError: two sections have one name.
+        """
+        found = list(self.merged("prompt_sections", {"agent": agent}, Section))
+        check_unique(found, "section", lambda section: section.name)
+        return sort(found, lambda section: (section.order, section.name))
+
+    def state(self, run: Run) -> tuple[tuple[Fragment, ...], tuple[PluginError, ...]]:
+        """Return the runtime-state fragments, by (order, name, plugin), and what failed."""
+        outcomes = [_snapshot(impl, run) for impl in self.impls("prompt_state")]
+        return _split(outcomes)
+
+    async def context(
+        self, run: Run, *, timeout_s: float = CONTEXT_TIMEOUT_S
+    ) -> tuple[tuple[Fragment, ...], tuple[PluginError, ...]]:
+        """Return the fragments retrieved for a turn, by (order, name, plugin), and what failed.
+
+        All plugins are asked at once. Cancelling the caller cancels all of them and waits for their end.
+
+        Args:
+            run: the run at the start of its turn.
+            timeout_s: seconds one plugin may take; then its block is left out.
+        """
+        async with asyncio.TaskGroup() as group:
+            tasks = [
+                (impl, group.create_task(_retrieve(impl, run, timeout_s)))
+                for impl in self.impls("prompt_context")
+            ]
+        return _split(
+            [
+                # The caller was not cancelled, or the group would have raised: the plugin cancelled itself.
+                failed(impl, "it was cancelled from within") if task.cancelled() else task.result()
+                for impl, task in tasks
+            ]
+        )
+
+    # ---- slots
+    def window(self, agent: AgentView) -> Window | None:
+        """Return what chooses the rows, or None for the kernel's default."""
+        return self._slot("prompt_window", agent, Window)
+
+    def layout(self, agent: AgentView) -> Layout | None:
+        """Return what composes requests, or None for the kernel's default."""
+        return self._slot("prompt_layout", agent, Layout)
+
+    def offer(self, agent: AgentView) -> Offer | None:
+        """Return what decides the tools shown, or None for the kernel's default."""
+        return self._slot("tool_offer", agent, Offer)
+
+    def envelope(self, agent: AgentView) -> Envelope | None:
+        """Return what marks outside text, or None for the kernel's default."""
+        return self._slot("result_envelope", agent, Envelope)
+
+    def reviewer(self, agent: AgentView) -> Reviewer | None:
+        """Return what resolves AUTO_REVIEW, or None for the kernel's default."""
+        return self._slot("policy_reviewer", agent, Reviewer)
+
+    def approvals(self, agent: AgentView) -> Approvals | None:
+        """Return what stores approvals, or None for the kernel's default."""
+        return self._slot("policy_approvals", agent, Approvals)
+
+    def slot_owner(self, hook: str) -> str | None:
+        """Return the plugin that filled a slot, once it has been asked; None for the default."""
+        return self._owners.get(hook)
+
+    def _slot(self, hook: str, agent: AgentView, wanted: type[_T]) -> _T | None:
+        """Return the one answer of a slot.
+
+        Raises:
+            PluginError: a plugin failed, or returned something else.
+            ConfigError: two plugins answered; names both.
+        """
+        filled: list[tuple[str, _T]] = []
+        for impl in self.impls(hook):
+            try:
+                answer = impl.call({"agent": agent})
+                if answer is not None:
+                    filled.append((impl.plugin, answers.one(answer, wanted)))
+            except Exception as error:
+                raise failed(impl, error) from error
+        if len(filled) > 1:
+            both = " and ".join(repr(plugin) for plugin, _ in filled)
+            raise ConfigError([Problem(hook, f"filled by {both}; disable all but one of them")])
+        if not filled:
+            return None
+        self._owners[hook], value = filled[0]
+        return value
+
+    # ---- tools and results
+    def actions(self, agent: AgentView) -> tuple[Action, ...]:
+        """Return the actions, in the order of the plugins; ``owner`` is filled in."""
+        found = self.merged("tool_actions", {"agent": agent}, Action)
+        return tuple(action if action.owner else evolve(action, owner=plugin) for plugin, action in found)
+
+    def middleware(self, agent: AgentView) -> tuple[Middleware, ...]:
+        """Return the middleware, outermost first, by (order, name, plugin)."""
+        found = self.merged("tool_middleware", {"agent": agent}, Middleware)
+        return sort(found, lambda each: (each.order, each.name))
+
+    def stages(self, agent: AgentView) -> tuple[Stage, ...]:
+        """Return the result stages, by (phase, name, plugin)."""
+        found = self.merged("result_stages", {"agent": agent}, Stage)
+        return sort(found, lambda stage: (stage.phase, stage.name))
+
+    # ---- policy
+    def verdicts(
+        self, run: Run, proposal: Invocation, action: Action, earlier: Sequence[Invocation]
+    ) -> tuple[Judgement, ...]:
+        """Return every opinion on a proposal, in the order of the plugins, each with its plugin's name.
+
+        A plugin that raises, or answers with anything but a judgement, denies.
+        """
+        arguments = {"run": run, "proposal": proposal, "action": action, "earlier": earlier}
+        found: list[Judgement] = []
+        for impl in self.impls("policy_verdict"):
+            try:
+                answer = impl.call(arguments)
+                if answer is not None:
+                    found.append(evolve(answers.one(answer, Judgement), plugin=impl.plugin))
+            except Exception as error:  # noqa: BLE001  (a judge that cannot judge must never let a call pass)
+                found.append(Judgement(Verdict.DENY, str(failed(impl, error)), impl.plugin))
+        return tuple(found)
+
+    # ---- run
+    async def turn_ended(self, run: Run, answer: Answer) -> tuple[PluginError, ...]:
+        """Tell the plugins, one after the other in the order of the file, and return what failed."""
+        failures: list[PluginError] = []
+        for impl in self.impls("turn_ended"):
+            try:
+                await impl.call({"run": run, "answer": answer})
+            except Exception as error:  # noqa: BLE001  (an observer never breaks the run)
+                failures.append(failed(impl, error))
+        return tuple(failures)
+
+
+class PlatformPlugins(Registry):
+    """All plugins that any agent enables, for what is needed before an agent exists.
+
+    Args:
+        plugins: name to instance, in the order of the file.
+
+    Raises:
+        ConfigError: as for :class:`AgentPlugins`.
+    """
+
+    def __init__(self, plugins: Mapping[str, object]) -> None:
+        """Check and register the plugins."""
+        super().__init__(PlatformHooks, plugins)
+
+    def providers(self) -> dict[str, Provider]:
+        """Return the providers by name, sorted.
+
+        Raises:
+            PluginError: a plugin failed.
+            ConfigError: two providers have one name; names both plugins.
+        """
+        found = list(self.merged("model_providers", {}, Provider))
+        check_unique(found, "provider", lambda provider: provider.name)
+        return {provider.name: provider for provider in sort(found, lambda each: (each.name,))}
+
+    def lineages(self) -> tuple[Lineage, ...]:
+        """Return the lineages of migrations, by owner.
+
+        Plugins of one distribution may give the same lineage; it is kept once.
+
+        Raises:
+            PluginError: a plugin failed.
+            ConfigError: two different lineages have one owner; names both plugins.
+        """
+        found: list[tuple[str, Lineage]] = []
+        for plugin, lineage in self.merged("store_tables", {}, Lineage):
+            if all(lineage != earlier for _, earlier in found):
+                found.append((plugin, lineage))
+        check_unique(found, "lineage", lambda lineage: lineage.owner)
+        return sort(found, lambda lineage: (lineage.owner,))
+
+
+def _snapshot(impl: Impl, run: Run) -> list[tuple[str, Fragment]] | PluginError:
+    try:
+        return [(impl.plugin, each) for each in answers.many(impl.call({"run": run}), Fragment)]
+    except Exception as error:  # noqa: BLE001  (the request goes out without this plugin's fragments)
+        return failed(impl, error)
+
+
+async def _retrieve(impl: Impl, run: Run, timeout_s: float) -> list[tuple[str, Fragment]] | PluginError:
+    try:
+        async with asyncio.timeout(timeout_s) as limit:
+            answer = await impl.call({"run": run})
+        return [(impl.plugin, each) for each in answers.many(answer, Fragment)]
+    except Exception as error:  # noqa: BLE001  (the turn goes on without this plugin's block)
+        late = isinstance(error, TimeoutError) and limit.expired()
+        return failed(impl, f"no answer within {timeout_s:g} seconds" if late else error)
+
+
+def _split(
+    outcomes: Sequence[list[tuple[str, Fragment]] | PluginError],
+) -> tuple[tuple[Fragment, ...], tuple[PluginError, ...]]:
+    found = [pair for outcome in outcomes if isinstance(outcome, list) for pair in outcome]
+    failures = tuple(outcome for outcome in outcomes if isinstance(outcome, PluginError))
+    return sort(found, lambda fragment: (fragment.order, fragment.name)), failures
