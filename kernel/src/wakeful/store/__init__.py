@@ -1,0 +1,1 @@
+"""The store: tables, transactions, migrations and large contents. Importing this loads nothing else."""

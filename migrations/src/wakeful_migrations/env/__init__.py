@@ -1,0 +1,1 @@
+"""The environment that Alembic runs; loaded by file, not imported."""

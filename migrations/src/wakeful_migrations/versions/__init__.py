@@ -1,0 +1,1 @@
+"""The revisions of the kernel's tables, oldest first by number."""
