@@ -306,7 +306,8 @@ def test_an_argument_may_not_be_narrower_and_a_slot_needs_its_methods() -> None:
 def test_one_hint_that_does_not_resolve_does_not_hide_the_others() -> None:
     class Partly:
         @hookimpl
-        def policy_verdict(self, run: Unresolvable, action: Run) -> Unresolvable: ...
+        def policy_verdict(self, run: Unresolvable, action: Run) -> Unresolvable:
+            return run
 
     assert problems(Partly()) == [
         (
