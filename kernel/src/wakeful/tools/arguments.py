@@ -34,6 +34,14 @@ class Checker:
         return args, found
 
 
+def checker_of(action: Action) -> Checker:
+    """Return the compiled check of ``action``, the same one at every call."""
+    checker = _checkers.get(action)
+    if checker is None:
+        checker = _checkers[action] = Checker(action)
+    return checker
+
+
 def check_arguments(action: Action, raw: str | Mapping[str, Json]) -> dict[str, Json] | ActionResult:
     """Return the arguments of a call as checked JSON, or the failed result that says what is wrong.
 
@@ -48,9 +56,7 @@ def check_arguments(action: Action, raw: str | Mapping[str, Json]) -> dict[str, 
         A failed result with the code ``INVALID_JSON``, ``UNKNOWN_ARGUMENT``, ``MISSING_ARGUMENT`` or
         ``INVALID_ARGUMENT`` (the first of these that applies) and a recovery that lists all problems.
     """
-    checker = _checkers.get(action)
-    if checker is None:
-        checker = _checkers[action] = Checker(action)
+    checker = checker_of(action)
     try:
         value = decode(raw)
     except Refused as error:
@@ -63,7 +69,7 @@ def check_arguments(action: Action, raw: str | Mapping[str, Json]) -> dict[str, 
     return report(action.tool_name, checker.schema, found) if found else args
 
 
-def _compile(schema: Mapping[str, Json]) -> Any:  # noqa: ANN401  (jsonschema_rs has its own class per draft)
+def _compile(schema: dict[str, Json]) -> Any:
     import jsonschema_rs  # late: a check may never be needed, and importing wakeful stays cheap
 
     return jsonschema_rs.Draft202012Validator(

@@ -8,8 +8,8 @@ from decimal import Decimal
 from typing import Any
 
 from wakeful.tools.decode import Refused, Written, parse, plain
-from wakeful.tools.hints import json_type
 from wakeful.tools.schemas import known_properties, resolve
+from wakeful.tools.shapes import json_type
 from wakeful.types import Json
 
 _WHOLE = re.compile(r"-?(0|[1-9][0-9]{0,99})(\.0+)?")
@@ -23,7 +23,7 @@ _NUMBERS = ("integer", "number")
 _MISS: Any = object()
 
 
-def coerce(schema: Any, value: Json, root: Mapping[str, Json]) -> Json:  # noqa: ANN401  (any schema)
+def coerce(schema: Any, value: Json, root: Mapping[str, Json]) -> Json:
     """Return ``value`` in the type that ``schema`` declares, where that loses nothing.
 
     Args:

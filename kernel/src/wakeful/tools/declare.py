@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import functools
 import inspect
 import re
@@ -28,6 +27,8 @@ from wakeful.types import (
     Trust,
     failure,
     nearest,
+)
+from wakeful.types import (
     tool_name as derive_tool_name,
 )
 
@@ -39,8 +40,19 @@ _TOOL_NAME_LIMIT = 64
 Function = Callable[..., Any]
 #: Fields of an action that are passed on as they are.
 _SETTINGS = frozenset(
-    "idempotent can_stage category tier pinned timeout_s max_executions min_executions spill_chars "
-    "expiration directives_allowed".split()
+    {
+        "idempotent",
+        "can_stage",
+        "category",
+        "tier",
+        "pinned",
+        "timeout_s",
+        "max_executions",
+        "min_executions",
+        "spill_chars",
+        "expiration",
+        "directives_allowed",
+    }
 )
 
 
@@ -73,7 +85,7 @@ def action(
 ) -> Callable[[Function], Action]: ...
 
 
-def action(  # noqa: PLR0913  (every field of an action can be declared)
+def action(
     name: str | Function | None = None,
     *,
     effect: Effect | str = Effect.EXTERNAL,
@@ -135,7 +147,7 @@ def action(  # noqa: PLR0913  (every field of an action can be declared)
     return declare(name) if callable(name) else declare
 
 
-def result_code(code: ResultCode | str, *, success: bool | None = None) -> ResultCode:
+def result_code(code: ResultCode | str, *, success: bool | None = None, description: str = "") -> ResultCode:
     """Return a code; where nothing says whether it means success, its name decides.
 
     Codes that start with SUCCESS, NO_CHANGES and Completed are successes; unknown ones are failures.
@@ -144,7 +156,7 @@ def result_code(code: ResultCode | str, *, success: bool | None = None) -> Resul
         return code
     if success is None:
         success = code.upper().startswith("SUCCESS") or code.upper() in _SUCCESSES
-    return ResultCode(code, success)
+    return ResultCode(code, success, description)
 
 
 def checked_tool_name(title: str, given: str | None = None) -> str:
@@ -155,10 +167,10 @@ def checked_tool_name(title: str, given: str | None = None) -> str:
     """
     chosen = derive_tool_name(title) if given is None else given
     if not chosen:
-        msg = f"action {title!r}: its tool name is empty; give tool_name with letters or digits"
+        msg = f"action {title!r}: its tool name is empty; give tool_name"
         raise DeclarationError(msg)
     if len(chosen) > _TOOL_NAME_LIMIT:
-        msg = f"action {title!r}: tool name has {len(chosen)} characters; at most {_TOOL_NAME_LIMIT} are allowed"
+        msg = f"action {title!r}: tool name has {len(chosen)} characters, at most {_TOOL_NAME_LIMIT} go"
         raise DeclarationError(msg)
     if not re.fullmatch(r"[A-Za-z0-9_-]+", chosen):
         msg = f"action {title!r}: tool name {chosen!r} may have only letters, digits, '_' and '-'"
@@ -219,6 +231,8 @@ def _runner(function: Function, signature: Signature) -> Callable[..., Awaitable
     call = function if inspect.isroutine(function) else type(function).__call__
     in_loop = inspect.iscoroutinefunction(call) or inspect.isasyncgenfunction(call)
 
+    import asyncio  # late, for declaring to stay cheap
+
     async def run(args: Mapping[str, Json], context: ActionContext) -> ActionResult:
         loaded = _load(args, signature)
         if isinstance(loaded, ActionResult):
@@ -236,7 +250,7 @@ def _runner(function: Function, signature: Signature) -> Callable[..., Awaitable
     return run
 
 
-def _in_thread(call: Callable[[], Any]) -> Any:  # noqa: ANN401  (an action may return anything)
+def _in_thread(call: Callable[[], Any]) -> Any:
     """Call and make the result in the worker thread, where draining a generator blocks nobody."""
     try:
         value = call()

@@ -115,7 +115,7 @@ def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _too_deep(value: Any, left: int) -> bool:  # noqa: ANN401  (any JSON)
+def _too_deep(value: Any, left: int) -> bool:
     if isinstance(value, Mapping):
         return left <= 0 or any(_too_deep(item, left - 1) for item in value.values())
     if isinstance(value, list | tuple):
@@ -123,7 +123,7 @@ def _too_deep(value: Any, left: int) -> bool:  # noqa: ANN401  (any JSON)
     return False
 
 
-def _check_numbers(value: Any) -> None:  # noqa: ANN401  (any JSON)
+def _check_numbers(value: Any) -> None:
     if isinstance(value, float) and not math.isfinite(value):
         _constant(str(value))
     elif isinstance(value, Mapping):

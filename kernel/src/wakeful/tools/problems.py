@@ -8,8 +8,8 @@ from typing import Any
 
 from attrs import frozen
 
-from wakeful.tools.hints import json_type
 from wakeful.tools.schemas import known_properties, resolve, schema_at
+from wakeful.tools.shapes import json_type
 from wakeful.types import ActionResult, ErrorRecovery, InvalidParam, Json, canonical, failure
 
 #: Characters of a value that a message may repeat.
@@ -45,7 +45,7 @@ class Finding:
         return f"{self.param.param!r} {self.param.reason}{near}"
 
 
-def explain(error: Any, schema: Mapping[str, Json]) -> Iterator[Finding]:  # noqa: ANN401  (jsonschema_rs)
+def explain(error: Any, schema: Mapping[str, Json]) -> Iterator[Finding]:
     """Yield what one error of the validator means; a failed union yields the errors of the branch meant."""
     path, kind = list(error.instance_path), error.kind
     if kind.name in {"additionalProperties", "unevaluatedProperties"}:
@@ -89,7 +89,7 @@ def near_names(word: str, names: Sequence[str]) -> tuple[str, ...]:
     return tuple(folded[name] for name in close)
 
 
-def example(schema: Any, root: Mapping[str, Json], depth: int = 0) -> Json:  # noqa: ANN401  (any schema)
+def example(schema: Any, root: Mapping[str, Json], depth: int = 0) -> Json:
     """Return a small value that fits ``schema``: defaults, first allowed values, samples of formats."""
     here = resolve(schema, root)
     for key in ("default", "const"):
@@ -135,7 +135,7 @@ def _missing(schema: Mapping[str, Json], path: list[Any]) -> Finding:
     )
 
 
-def _invalid(error: Any, path: list[Any]) -> Finding:  # noqa: ANN401  (jsonschema_rs)
+def _invalid(error: Any, path: list[Any]) -> Finding:
     kind, value, where = error.kind, error.instance, _spell(path) or "arguments"
     if kind.name == "enum":
         options = tuple(kind.options)
@@ -152,7 +152,7 @@ def _invalid(error: Any, path: list[Any]) -> Finding:  # noqa: ANN401  (jsonsche
     return Finding("INVALID_ARGUMENT", InvalidParam(where, f"must {expected}{shown}", _format_of(kind)))
 
 
-def _demand(kind: Any) -> str:  # noqa: ANN401  (jsonschema_rs)
+def _demand(kind: Any) -> str:
     limits = {
         "minimum": "be at least {}",
         "maximum": "be at most {}",
@@ -186,7 +186,7 @@ def _like(name: str) -> str:
     return f" like {_SAMPLES[name]}" if name in _SAMPLES else ""
 
 
-def _format_of(kind: Any) -> str:  # noqa: ANN401  (jsonschema_rs)
+def _format_of(kind: Any) -> str:
     if kind.name == "format":
         return f"{kind.format}{_like(kind.format)}"
     if kind.name == "type":
@@ -200,7 +200,7 @@ def _expected(schema: Mapping[str, Json]) -> str:
     return f"{text}, {schema['format']}{_like(schema['format'])}" if "format" in schema else text
 
 
-def _branch_meant(error: Any, schema: Mapping[str, Json]) -> list[Any] | None:  # noqa: ANN401
+def _branch_meant(error: Any, schema: Mapping[str, Json]) -> list[Any] | None:
     """Return the errors of the only branch that takes the value's type, if there is just one."""
     here = schema_at(schema, list(error.instance_path))
     branches = here.get(error.kind.name) or []

@@ -11,7 +11,7 @@ from typing import Annotated, Any, get_args, get_origin
 import attrs
 
 from wakeful.tools.docstrings import split_docstring
-from wakeful.tools.hints import Place, Shape, shape_of
+from wakeful.tools.shapes import Place, Shape
 from wakeful.tools.values import Unserialisable, to_json
 from wakeful.types import DeclarationError, Json
 
@@ -30,12 +30,13 @@ class Member:
     description: str = ""
 
 
-def record_shape(cls: type[Any], place: Place) -> Shape | None:
+def record_shape(cls: type[Any], place: Place, shape_of: Callable[[Any, Place], Shape]) -> Shape | None:
     """Return the shape of a class with fields, or None when ``cls`` is not one.
 
     Args:
         cls: an attrs class, a dataclass or a TypedDict.
         place: where it is used, for messages.
+        shape_of: how the hint of a field becomes a shape.
 
     Raises:
         DeclarationError: a field cannot be expressed, a hint cannot be resolved, or it is recursive.
@@ -61,13 +62,13 @@ def record_shape(cls: type[Any], place: Place) -> Shape | None:
         "additionalProperties": False,
     }
 
-    def load(value: dict[str, Json]) -> Any:  # noqa: ANN401  (an instance of cls)
+    def load(value: dict[str, Json]) -> Any:
         return build(**{keywords[name]: loaders[name](part) for name, part in value.items()})
 
     return Shape(schema, load)
 
 
-def with_default(schema: dict[str, Json], default: Any) -> dict[str, Json]:  # noqa: ANN401  (any default)
+def with_default(schema: dict[str, Json], default: Any) -> dict[str, Json]:
     """Return ``schema`` with its default, when JSON can express that."""
     try:
         shown = to_json(default)
@@ -100,7 +101,7 @@ def _members(cls: type[Any], place: Place) -> Iterator[Member]:
                 yield _dataclass_member(part, hints[part.name], texts.get(part.name, ""))
 
 
-def _attrs_member(item: attrs.Attribute[Any], hint: Any, text: str) -> Member:  # noqa: ANN401  (any hint)
+def _attrs_member(item: attrs.Attribute[Any], hint: Any, text: str) -> Member:
     name = item.alias or item.name
     required = item.default is attrs.NOTHING
     plain = not required and not isinstance(item.default, attrs.Factory)  # type: ignore[arg-type]
@@ -108,7 +109,7 @@ def _attrs_member(item: attrs.Attribute[Any], hint: Any, text: str) -> Member:  
     return Member(name, name, hint, required, item.default if plain else _UNSET, text)
 
 
-def _dataclass_member(item: dataclasses.Field[Any], hint: Any, text: str) -> Member:  # noqa: ANN401  (any hint)
+def _dataclass_member(item: dataclasses.Field[Any], hint: Any, text: str) -> Member:
     plain = item.default is not dataclasses.MISSING
     required = not plain and item.default_factory is dataclasses.MISSING
     text = str(item.metadata.get("description", text))
@@ -120,11 +121,11 @@ def _hints(cls: type[Any], place: Place) -> dict[str, Any]:
         module = vars(sys.modules[cls.__module__]) if cls.__module__ in sys.modules else {}
         return typing.get_type_hints(cls, localns={**place.names, **module}, include_extras=True)
     except (NameError, AttributeError) as error:
-        msg = f"{place.where}: {cls.__name__} has a type that cannot be resolved ({error}); import it at run time"
+        msg = f"{place.where}: {cls.__name__} has an unresolved type ({error}); import it at run time"
         raise DeclarationError(msg) from error
 
 
-def _unwrap(hint: Any, *, required: bool) -> tuple[Any, bool]:  # noqa: ANN401  (any hint)
+def _unwrap(hint: Any, *, required: bool) -> tuple[Any, bool]:
     """Strip ``Required`` and ``NotRequired``, which strings hide from ``__required_keys__`` before 3.14."""
     origin = get_origin(hint)
     if origin is Annotated:

@@ -14,7 +14,7 @@ _CONDITIONAL = ("if", "then", "else", "$ref", "$dynamicRef", "dependentSchemas",
 _HOPS = 16
 
 
-def resolve(schema: Any, root: Mapping[str, Json]) -> Mapping[str, Json]:  # noqa: ANN401  (any JSON)
+def resolve(schema: Any, root: Mapping[str, Json]) -> Mapping[str, Json]:
     """Return the schema behind local ``$ref``s; what cannot be followed is an empty schema."""
     for _ in range(_HOPS):
         if not isinstance(schema, Mapping):
@@ -26,7 +26,7 @@ def resolve(schema: Any, root: Mapping[str, Json]) -> Mapping[str, Json]:  # noq
     return {}
 
 
-def _lookup(pointer: str, root: Mapping[str, Json]) -> Any:  # noqa: ANN401  (any JSON)
+def _lookup(pointer: str, root: Mapping[str, Json]) -> Any:
     found: Any = root if pointer.startswith("#") else None
     for part in pointer.lstrip("#").split("/")[1:]:
         step = part.replace("~1", "/").replace("~0", "~")
@@ -64,7 +64,7 @@ def closed(schema: Mapping[str, Json], *, root: bool = False) -> dict[str, Json]
     return shut
 
 
-def _inner(schema: Any) -> Any:  # noqa: ANN401  (true and false are schemas too)
+def _inner(schema: Any) -> Any:
     return closed(schema) if isinstance(schema, Mapping) else schema
 
 
@@ -73,7 +73,7 @@ def known_properties(schema: Mapping[str, Json]) -> dict[str, Json]:
     return _collect(schema, schema, 0)
 
 
-def _collect(schema: Any, root: Mapping[str, Json], depth: int) -> dict[str, Json]:  # noqa: ANN401
+def _collect(schema: Any, root: Mapping[str, Json], depth: int) -> dict[str, Json]:
     found: dict[str, Json] = {}
     if depth > _HOPS:
         return found

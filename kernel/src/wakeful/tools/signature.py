@@ -9,8 +9,9 @@ from typing import Annotated, Any, get_args, get_origin
 from attrs import frozen
 
 from wakeful.tools.docstrings import split_docstring
-from wakeful.tools.hints import Place, shape_of
+from wakeful.tools.hints import shape_of
 from wakeful.tools.records import with_default
+from wakeful.tools.shapes import Place
 from wakeful.types import ActionContext, DeclarationError, Json, Param
 
 _VARIADIC = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
@@ -92,7 +93,7 @@ def _globals(function: Callable[..., Any]) -> dict[str, Any]:
     return found
 
 
-def _hint(parameter: inspect.Parameter, where: str, names: Mapping[str, Any]) -> Any:  # noqa: ANN401
+def _hint(parameter: inspect.Parameter, where: str, names: Mapping[str, Any]) -> Any:
     if parameter.kind in _VARIADIC:
         msg = f"{where}: {_VARIADIC[parameter.kind]}{parameter.name} cannot be declared; name each parameter"
         raise DeclarationError(msg)
@@ -109,7 +110,7 @@ def _hint(parameter: inspect.Parameter, where: str, names: Mapping[str, Any]) ->
     return _resolve(hint, where, names) if isinstance(hint, str) else hint
 
 
-def _resolve(text: str, where: str, names: Mapping[str, Any]) -> Any:  # noqa: ANN401  (any hint)
+def _resolve(text: str, where: str, names: Mapping[str, Any]) -> Any:
     """Evaluate an annotation that ``from __future__ import annotations`` left as text.
 
     ``ActionContext`` is known everywhere, because linters move its import under TYPE_CHECKING.
@@ -127,14 +128,14 @@ def _resolve(text: str, where: str, names: Mapping[str, Any]) -> Any:  # noqa: A
     return _resolve(hint, where, names) if isinstance(hint, str) else hint
 
 
-def _check_default(default: Any, schema: Mapping[str, Json], where: str) -> None:  # noqa: ANN401
+def _check_default(default: Any, schema: Mapping[str, Json], where: str) -> None:
     kind = schema.get("type")
     if default is None and kind is not None and "null" not in ([kind] if isinstance(kind, str) else kind):
         msg = f"{where}: defaults to None, which its type does not allow; write 'X | None'"
         raise DeclarationError(msg)
 
 
-def _param(name: str, hint: Any, schema: dict[str, Json], *, required: bool) -> Param:  # noqa: ANN401
+def _param(name: str, hint: Any, schema: dict[str, Json], *, required: bool) -> Param:
     marks = hint.__metadata__ if get_origin(hint) is Annotated and get_args(hint) else ()
     role = next((mark.role for mark in marks if isinstance(mark, Param) and mark.role), "")
     return Param(

@@ -12,9 +12,9 @@ from collections.abc import (
     KeysView,
     Mapping,
     Sequence,
-    Set,
     ValuesView,
 )
+from collections.abc import Set as AbstractSet
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
@@ -47,7 +47,7 @@ class _Truncated:
     seen = False
 
 
-def to_result(value: Any) -> ActionResult:  # noqa: ANN401  (an action may return anything)
+def to_result(value: Any) -> ActionResult:
     """Return ``value`` as a result.
 
     An :class:`ActionResult` stays what it is (its outputs become plain JSON), a :class:`Final` ends
@@ -77,7 +77,7 @@ def to_result(value: Any) -> ActionResult:  # noqa: ANN401  (an action may retur
     return ActionResult(message=summary(data) + more, outputs={"result": data})
 
 
-async def gathered(value: Any) -> Any:  # noqa: ANN401  (an action may return anything)
+async def gathered(value: Any) -> Any:
     """Return the items of an async iterator as a list, up to one more than the cap; else ``value``."""
     if not isinstance(value, AsyncIterator):
         return value
@@ -104,7 +104,7 @@ def summary(data: Json) -> str:
     return _count(len(data), "character") if isinstance(data, str) else ""
 
 
-def to_json(value: Any, cut: _Truncated | None = None, *, depth: int = 0) -> Json:  # noqa: ANN401
+def to_json(value: Any, cut: _Truncated | None = None, *, depth: int = 0) -> Json:
     """Return ``value`` as plain JSON that keeps what it means.
 
     Decimals, dates, UUIDs and paths become strings; so do integers beyond 64 bits and floats that
@@ -127,7 +127,7 @@ def to_json(value: Any, cut: _Truncated | None = None, *, depth: int = 0) -> Jso
     fields = _fields(value)
     if fields is not None:
         return _object(fields, cut, depth)
-    if isinstance(value, Set) and not isinstance(value, KeysView | ItemsView):
+    if isinstance(value, AbstractSet) and not isinstance(value, KeysView | ItemsView):
         return sorted((to_json(item, cut, depth=depth + 1) for item in value), key=canonical)
     if isinstance(value, Sequence | KeysView | ItemsView | ValuesView) and not isinstance(value, _BYTES):
         return [to_json(item, cut, depth=depth + 1) for item in value]
@@ -141,7 +141,7 @@ def to_json(value: Any, cut: _Truncated | None = None, *, depth: int = 0) -> Jso
 _BYTES = (bytes, bytearray, memoryview)
 
 
-def _refusal(value: Any) -> str:  # noqa: ANN401  (anything)
+def _refusal(value: Any) -> str:
     if isinstance(value, _BYTES):
         return "bytes are not text; decode them, or store them and return a reference"
     kind = type(value)
@@ -169,7 +169,7 @@ _SCALARS: tuple[tuple[Any, Callable[[Any], Json]], ...] = (
 )
 
 
-def _fields(value: Any) -> Mapping[Any, Any] | None:  # noqa: ANN401  (anything)
+def _fields(value: Any) -> Mapping[Any, Any] | None:
     """Return the named parts of a mapping or record, or None when it has none."""
     if isinstance(value, Mapping):
         return value
@@ -200,7 +200,7 @@ def _object(fields: Mapping[Any, Any], cut: _Truncated, depth: int) -> dict[str,
     return found
 
 
-def _key(key: Any) -> str:  # noqa: ANN401  (anything)
+def _key(key: Any) -> str:
     plain = to_json(key)
     return plain if isinstance(plain, str) else canonical(plain)
 
