@@ -98,11 +98,10 @@ def action_from_data(
         owner=owner,
     )
     try:
-        Checker(action)
-    except ValueError as error:  # jsonschema_rs's errors are ValueErrors; the first line says what
-        raise DeclarationError(
-            f"action {name!r}: its schema is not valid: {str(error).splitlines()[0]}"
-        ) from error
+        checker_of(action)
+    except Exception as error:  # jsonschema_rs raises several kinds; the first line says what
+        what = str(error).splitlines()[0]
+        raise DeclarationError(f"action {name!r}: its schema is not valid: {what}") from error
     return action
 
 
