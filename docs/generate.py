@@ -1,0 +1,195 @@
+"""Write the generated parts of pages, as MyST; cog calls these functions from the pages.
+
+python docs/generate.py            # write all pages anew, the README files of plugins too
+python docs/generate.py --check    # exit 1 and name the pages that are not current
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import subprocess
+import sys
+from collections.abc import Iterable
+from enum import Enum, EnumType
+from pathlib import Path
+from typing import Any, get_args
+
+import attrs
+
+from wakeful import hookspecs, types
+
+#: Longest line of code on a page, in characters.
+WIDTH = 90
+#: Headings inside docstrings.
+SECTIONS = ("Args:", "Returns:", "Raises:", "Yields:")
+
+
+def prose(text: str) -> str:
+    """Return a docstring as markdown: sections become lists, roles plain code."""
+    text = re.sub(r":\w+:`~?([^`]+)`", r"`\1`", inspect.cleandoc(text)).replace("``", "`")
+    out: list[str] = []
+    inside = False
+    for line in text.splitlines():
+        if line.strip() in SECTIONS:
+            inside = line.strip() in {"Args:", "Raises:"}
+            out += [f"**{line.strip()[:-1].replace('Args', 'Arguments')}**", ""]
+        elif inside and (found := re.match(r"    (\w[\w, *]*): (.*)", line)):
+            names = ", ".join(f"`{name.strip()}`" for name in found[1].split(","))
+            out.append(f"- {names}: {found[2]}")
+        elif inside and line.startswith("    "):
+            out.append("  " + line.strip())
+        else:
+            out.append(line.removeprefix("    "))
+    return "\n".join(out).strip()
+
+
+def summary(text: str | None) -> str:
+    """Return the first paragraph of a docstring on one line."""
+    return " ".join(prose(text or "").split("\n\n")[0].split())
+
+
+def signature(function: Any) -> str:
+    """Return ``name(arguments) -> answer`` as it would be written in a plugin."""
+    found = inspect.signature(function)
+    start = f"{'async ' if inspect.iscoroutinefunction(function) else ''}def {function.__name__}"
+    text = f"{start}{found}: ...".replace("'", "")
+    if len(text) <= WIDTH:
+        return text
+    lines = "".join(f"    {parameter},\n" for parameter in found.parameters.values())
+    return f"{start}(\n{lines}) -> {found.return_annotation}: ...".replace("'", "")
+
+
+def fields(cls: type) -> str:
+    """Return the fields of an attrs class as ``name: type = default``, or an empty string."""
+    shown = []
+    for field in attrs.fields(cls):
+        if not field.init:
+            continue
+        kind = field.type if isinstance(field.type, str) else getattr(field.type, "__name__", str(field.type))
+        default = "" if field.default is attrs.NOTHING else f" = {default_of(field.default)}"
+        shown.append(f"{field.name}: {kind}{default}")
+    return "\n".join(shown)
+
+
+def default_of(value: Any) -> str:
+    """Return a default as it reads best."""
+    if isinstance(value, attrs.Factory):  # type: ignore[arg-type]  # a class at run time
+        return f"{getattr(value.factory, '__name__', 'factory')}()"
+    if isinstance(value, Enum):
+        return f"{type(value).__name__}.{value.name}"
+    return str(value) if attrs.has(type(value)) else repr(value)
+
+
+def kinds() -> str:
+    """Return the six kinds of hooks as a definition list."""
+    body = (hookspecs.__doc__ or "").split("Six kinds, no others:")[1].split("``AgentHooks``")[0]
+    out: list[str] = []
+    for line in inspect.cleandoc(body).splitlines():
+        if not line.startswith("    "):
+            out.append(line)
+        else:
+            first = not out[-1].startswith((":", " "))
+            out.append(f"{': ' if first else '  '}{line.strip()}")
+    return "\n".join(out)
+
+
+def hooks(owner: type) -> str:
+    """Return a section per hook of ``AgentHooks`` or ``PlatformHooks``."""
+    return "\n\n".join(_hook(vars(owner)[name], kind) for name, kind in hookspecs.specs(owner).items())
+
+
+def _hook(function: Any, kind: hookspecs.Kind) -> str:
+    return (
+        f"### `{function.__name__}`\n\n*{kind.value}*\n\n```python\n{signature(function)}\n```\n\n"
+        f"{prose(inspect.getdoc(function) or '')}"
+    )
+
+
+def classes(found: Iterable[type]) -> str:
+    """Return a section per attrs class: its text and its fields."""
+    return "\n\n".join(_class(cls) for cls in found)
+
+
+def _class(cls: type) -> str:
+    listed = fields(cls)
+    block = f"\n\n```python\n{listed}\n```" if listed else ""
+    return f"### `{cls.__name__}`\n\n{prose(inspect.getdoc(cls) or '')}{block}"
+
+
+def events() -> str:
+    """Return a section per event, in the order of their declaration."""
+    return classes(get_args(types.Event))
+
+
+def errors() -> str:
+    """Return a table of the errors with their exit codes."""
+    found = [cls for cls in vars(types.errors).values() if inspect.isclass(cls)]
+    mine = [cls for cls in found if issubclass(cls, types.WakefulError)]
+    mine.sort(key=lambda cls: (cls.exit_code, cls.__name__))
+    rows = [f"| `{cls.__name__}` | {cls.exit_code} | {summary(inspect.getdoc(cls))} |" for cls in mine]
+    return "\n".join(["| error | exit code | meaning |", "|---|---|---|", *rows])
+
+
+def _own(module: Any) -> list[type]:
+    """Return the public attrs classes that a module defines, in its order."""
+    return [
+        cls
+        for name, cls in vars(module).items()
+        if inspect.isclass(cls) and cls.__module__ == module.__name__ and attrs.has(cls) and name[0] != "_"
+    ]
+
+
+PROMPT = _own(types.prompt)
+TRANSCRIPT = _own(types.transcript)
+ACTIONS = _own(types.actions)
+RUNS = _own(types.run)
+PROTOCOLS = [
+    cls
+    for module in (types.protocols, types.run)
+    for cls in vars(module).values()
+    if inspect.isclass(cls) and cls.__module__ == module.__name__ and getattr(cls, "_is_protocol", False)
+]
+
+
+def protocols(found: Iterable[type]) -> str:
+    """Return a section per protocol: its text and its methods."""
+    out = []
+    for cls in found:
+        out.append(f"### `{cls.__name__}`\n\n{prose(inspect.getdoc(cls) or '')}")
+        for name, method in vars(cls).items():
+            if inspect.isfunction(method) and not name.startswith("_"):
+                text = prose(inspect.getdoc(method) or "")
+                out.append(f"```python\n{signature(method)}\n```\n\n{text}")
+    return "\n\n".join(out)
+
+
+def enums() -> str:
+    """Return a section per enum: its text and its values."""
+    parts = []
+    for cls in vars(types.enums).values():
+        if isinstance(cls, EnumType) and cls.__module__ == types.enums.__name__:
+            members: list[Enum] = list(cls)
+            values = ", ".join(
+                f"`{member if isinstance(member, str) else member.name}`" for member in members
+            )
+            parts.append(f"### `{cls.__name__}`\n\n{prose(inspect.getdoc(cls) or '')}\n\n{values}")
+    return "\n\n".join(parts)
+
+
+def main(arguments: list[str]) -> int:
+    """Run cog over every page under version control that has a generated part."""
+    from cogapp import Cog  # type: ignore[import-untyped]
+
+    root = Path(__file__).resolve().parent.parent
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "*.md"], cwd=root, capture_output=True, check=True, text=True
+    )
+    pages = [root / name for name in listed.stdout.split("\0") if name]
+    found = [str(page) for page in pages if page.is_file() and "[[[cog" in page.read_text(encoding="utf-8")]
+    mode = ["--check"] if "--check" in arguments else ["-r"]
+    return int(Cog().main(["cog", *mode, "-I", str(root / "docs"), *found]) or 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,92 @@
+"""The documentation: its examples run, its snippets parse, its links lead somewhere."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.layout import ROOT
+
+DOCS = ROOT / "docs"
+EXAMPLES = DOCS / "examples"
+PAGES = sorted(
+    [*ROOT.glob("*.md"), *DOCS.glob("**/*.md"), *ROOT.glob("*/README.md"), *ROOT.glob("*/*/README.md")]
+)
+FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+
+each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    return [text for name, text in FENCE.findall(page.read_text(encoding="utf-8")) if name == language]
+
+
+def run_wakeful(folder: Path, *arguments: str) -> Any:
+    """Run the command line in a folder and return what it prints as JSON."""
+    command = [str(Path(sys.executable).with_name("wakeful")), *arguments, "--json"]
+    done = subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
+    )
+    assert done.returncode == 0, done.stderr + done.stdout
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("heading", ["Run it", "Test it"])
+def test_the_readme_has_one_command_under_its_headings(heading: str) -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert text.count(f"\n## {heading}\n") == 1
+    section = text.split(f"\n## {heading}\n")[1].split("\n## ")[0]
+    assert section.count("```") == 2
+    (_, command), *_ = FENCE.findall(section)
+    assert len(command.splitlines()) == 1
+    assert command.startswith("python3.11 -m venv ")
+
+
+@each_page
+def test_snippets_parse(page: Path) -> None:
+    for text in blocks(page, "toml"):
+        tomllib.loads(text)
+    for text in blocks(page, "json"):
+        json.loads(text)
+    for text in blocks(page, "python"):
+        compile(text, str(page), "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+
+
+@each_page
+def test_links_lead_to_files(page: Path) -> None:
+    links = [link.split("#")[0] for link in LINK.findall(page.read_text(encoding="utf-8"))]
+    missing = [link for link in links if link and "://" not in link and not (page.parent / link).exists()]
+    assert missing == []
+
+
+def test_every_example_is_on_a_page() -> None:
+    included = {
+        (page.parent / path).resolve()
+        for page in PAGES
+        for path in re.findall(r"literalinclude} (\S+)", page.read_text(encoding="utf-8"))
+    }
+    files = {path for path in EXAMPLES.rglob("*") if path.is_file() and "__pycache__" not in path.parts}
+    assert files == included
+
+
+def test_the_action_example_answers(tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(EXAMPLES / "action", tmp_path / "action"))
+    answer = run_wakeful(folder, "run", "desk", "Who in EMEA owes us money on the first of May?")
+    assert answer["status"] == "completed"
+    assert answer["text"].startswith("Aurora Bakery owes us 1240.50")
+
+
+def test_the_script_example_answers(tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(EXAMPLES / "script", tmp_path / "script"))
+    answer = run_wakeful(folder, "run", "shop", "Is the blue lamp in stock?")
+    assert answer["text"] == "Yes, three of them."
