@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import os
 import re
@@ -16,7 +17,7 @@ _REF = re.compile(r"[0-9a-f]{64}")
 
 
 class FileStore:
-    """Content-addressed files: ``<folder>/aa/bb/<sha256>``. Blocking; call it from a thread.
+    """Content-addressed files: ``<folder>/aa/bb/<sha256>``, written whole or not at all.
 
     Args:
         folder: where they are; made when the first content is put. None means a temporary folder that
@@ -36,12 +37,29 @@ class FileStore:
             folder = Path(f"{target.url.database or 'wakeful'}.files").absolute()
         return cls(folder)
 
-    def put(self, content: bytes) -> str:
+    async def put(self, content: bytes) -> str:
         """Store ``content`` and return its reference. The same bytes have the same reference.
 
         Raises:
             StoreError: the folder cannot be written.
         """
+        return await asyncio.to_thread(self._put, content)
+
+    async def get(self, ref: str) -> bytes:
+        """Return the content of ``ref``.
+
+        Raises:
+            NotFoundError: there is none.
+            StoreError: its bytes are not those that were stored, or cannot be read.
+        """
+        return await asyncio.to_thread(self._get, ref)
+
+    async def exists(self, ref: str) -> bool:
+        """Return whether there is a content ``ref``."""
+        path = self._path(ref)
+        return await asyncio.to_thread(path.is_file)
+
+    def _put(self, content: bytes) -> str:
         ref = hashlib.sha256(content).hexdigest()
         path = self._path(ref)
         if path.is_file():
@@ -53,13 +71,7 @@ class FileStore:
             raise StoreError(f"file store {path.parent}: cannot be written ({error.strerror})") from error
         return ref
 
-    def get(self, ref: str) -> bytes:
-        """Return the content of ``ref``.
-
-        Raises:
-            NotFoundError: there is none.
-            StoreError: its bytes are not those that were stored, or cannot be read.
-        """
+    def _get(self, ref: str) -> bytes:
         path = self._path(ref)
         try:
             content = path.read_bytes()
@@ -70,10 +82,6 @@ class FileStore:
         if hashlib.sha256(content).hexdigest() != ref:
             raise StoreError(f"file store {path}: is damaged; its bytes do not match its name")
         return content
-
-    def exists(self, ref: str) -> bool:
-        """Return whether there is a content ``ref``."""
-        return self._path(ref).is_file()
 
     def close(self) -> None:
         """Remove the folder if it is a temporary one."""

@@ -221,7 +221,8 @@ def _journal() -> None:
         _in(
             "action_call",
             "status",
-            *("refused", "denied", "held", "intended", "done", "cancelled", "unknown"),
+            *("refused", "denied", "held", "approved", "rejected"),
+            *("intended", "done", "cancelled", "unknown"),
         ),
         _fk("action_call", "run_id", "run.id"),
     )
