@@ -33,11 +33,19 @@ class Fragment:
 
 @frozen
 class Tool:
-    """What a model is shown of an action. The schema is canonicalised when the tool is built."""
+    """What a model is shown of an action. The schema is canonicalised when the tool is built.
+
+    ``spelling`` is its canonical JSON, made once: tools are hashed with every request.
+    """
 
     name: str
     description: str
     schema: Json = field(converter=canonicalise)
+    spelling: str = field(init=False, repr=False, eq=False)
+
+    @spelling.default
+    def _spell(self) -> str:
+        return canonical([self.name, self.description, self.schema])
 
 
 @frozen
@@ -154,14 +162,9 @@ class Request:
 
     def canonical(self) -> str:
         """Return the canonical prompt: tools, system, items; cache marks are left out."""
-        return canonical(
-            [
-                self.model,
-                [[tool.name, tool.description, tool.schema] for tool in self.tools],
-                list(self.system),
-                [dump_item(item) for item in self.items],
-            ]
-        )
+        tools = ",".join(tool.spelling for tool in self.tools)
+        rest = canonical([self.model, list(self.system), [dump_item(item) for item in self.items]])
+        return f"[[{tools}],{rest}]"
 
     def fingerprint(self) -> str:
         """Return the sha256 of :meth:`canonical`."""

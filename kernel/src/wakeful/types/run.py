@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from attrs import field, frozen
@@ -51,6 +52,8 @@ class Services(Protocol):
 
     clock: Clock
     ids: IdSource
+    folder: Path
+    """Where relative paths of the agent resolve: the folder of its file, else the current one."""
 
     async def read(self, statement: Executable) -> Sequence[Any]:
         """Run a SELECT on the store and return its rows."""

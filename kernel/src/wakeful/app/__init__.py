@@ -1,0 +1,7 @@
+"""The application: what ``wakeful.open`` gives."""
+
+from wakeful.app.application import App, open
+from wakeful.app.definition import Agent
+from wakeful.app.report import ActionReport, AgentReport
+
+__all__ = ["ActionReport", "Agent", "AgentReport", "App", "open"]

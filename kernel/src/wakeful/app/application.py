@@ -1,0 +1,288 @@
+"""The application: agents over one store, for as long as it is open."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import select
+
+from wakeful.app.approvals import ApprovalDesk
+from wakeful.app.build import Builder
+from wakeful.app.definition import Agent, Blueprint, blueprint
+from wakeful.app.plugins import Ambient, Platform
+from wakeful.app.report import AgentReport, report
+from wakeful.app.runs import Runs, streamed
+from wakeful.config import AppConfig, load_config, resolve_url
+from wakeful.loop.agent import BuiltAgent
+from wakeful.loop.ask import side_question
+from wakeful.loop.journal import Journal
+from wakeful.loop.late import carry_out
+from wakeful.loop.live import EmitEvent, Live
+from wakeful.loop.opening import Opening, open_turn, store_context, take_up
+from wakeful.loop.redact import Redactor
+from wakeful.loop.turn import drive
+from wakeful.store.engine import Store
+from wakeful.store.records import run_ids
+from wakeful.store.tables import run as run_table
+from wakeful.system import SystemClock, SystemIds
+from wakeful.types import (
+    Answer,
+    Clock,
+    ConfigError,
+    EpochStarted,
+    Event,
+    IdSource,
+    NotFoundError,
+    Problem,
+    Reply,
+    Run,
+    RunStarted,
+    nearest,
+)
+
+log = logging.getLogger("wakeful")
+
+
+async def _unheard(event: Event) -> None:
+    """Nobody streams."""
+
+
+class App:
+    """Agents, ready to run. Made by :func:`open`; its methods are safe to call concurrently.
+
+    Attributes:
+        store: the database.
+        approvals: the requests that wait for people.
+        agents: the agents that could be built, by name.
+    """
+
+    def __init__(self, store: Store, ambient: Ambient, plans: Mapping[str, Blueprint], where: str) -> None:
+        """Keep what :func:`open` made; agents are built by it."""
+        self.store = store
+        self.agents: dict[str, BuiltAgent] = {}
+        self.approvals = ApprovalDesk(self.agents, store)
+        self._ambient, self._plans, self._where = ambient, plans, where
+        self._problems: dict[str, tuple[Problem, ...]] = {}
+        self._journal = Journal(store, ambient.clock)
+        self._redactor = Redactor.of(ambient.secrets)
+        self._runs = Runs()
+
+    # ---- agents
+    def names(self) -> tuple[str, ...]:
+        """Return the names of all configured agents, also of those that could not be built."""
+        return tuple(self._plans)
+
+    def problems(self, agent: str) -> tuple[Problem, ...]:
+        """Return why an agent could not be built; empty if it runs."""
+        self._known(agent)
+        return self._problems.get(agent, ())
+
+    def describe(self, agent: str) -> AgentReport:
+        """Return what an agent really gets.
+
+        Raises:
+            NotFoundError: there is no such agent.
+            ConfigError: it could not be built.
+        """
+        return report(self._agent(agent), self._plans[agent])
+
+    # ---- turns
+    async def send(self, agent: str, text: str, *, conversation: str | None = None, user: str = "") -> Answer:
+        """Run one turn and return its answer.
+
+        Turns of one conversation run one after the other; others run at the same time.
+
+        Args:
+            agent: its name.
+            text: the input.
+            conversation: id of the thread to continue, or of a new one; None starts a new one.
+            user: the authenticated user.
+
+        Raises:
+            NotFoundError, ConfigError: no such agent, or it could not be built.
+            ConversationBusyError: another process runs the conversation.
+            StoreError: the database cannot be used.
+        """
+        return await self._turn(agent, text, conversation, user, _unheard)
+
+    async def stream(
+        self, agent: str, text: str, *, conversation: str | None = None, user: str = ""
+    ) -> AsyncIterator[Event]:
+        """Run one turn and yield its events as they happen, ``RunEnded`` last.
+
+        Leaving the loop early cancels the run. Arguments and errors as for :meth:`send`.
+        """
+        start = partial(self._turn, agent, text, conversation, user)
+        async for event in streamed(start):
+            yield event
+
+    async def resume(self, run_id: str) -> Answer:
+        """Take up a run that waited for a person: carry out what was decided, then go on.
+
+        Raises:
+            NotFoundError: there is no such run, or it does not wait.
+            ConversationBusyError: another run of its conversation is active.
+        """
+        return await self._resume(run_id, _unheard)
+
+    async def resume_stream(self, run_id: str) -> AsyncIterator[Event]:
+        """Like :meth:`resume`, yielding events as they happen."""
+        async for event in streamed(partial(self._resume, run_id)):
+            yield event
+
+    def cancel(self, run_id: str) -> bool:
+        """End a run of this process as cancelled; False if it is not running here."""
+        return self._runs.cancel(run_id)
+
+    # ---- inside
+    async def _turn(
+        self, name: str, text: str, conversation: str | None, user: str, emit: EmitEvent
+    ) -> Answer:
+        agent = self._agent(name)
+        ids = self._ambient.ids
+        thread = conversation or ids.new("conv")
+        run_id = ids.new("run")
+        async with self._runs.lane(thread):
+            return await self._runs.complete(run_id, self._open_and_drive(agent, run_id, thread, text, user, emit))
+
+    async def _open_and_drive(
+        self, agent: BuiltAgent, run_id: str, thread: str, text: str, user: str, emit: EmitEvent
+    ) -> Answer:
+        opening = Opening(run_id, thread, user, text, self._ambient.ids.secret(), self._ambient.clock.now())
+        opened = await self.store.write(lambda conn: open_turn(conn, agent, opening))
+        live = self._live(agent, opened.run, emit)
+        await emit(RunStarted(run_id, thread, agent.name))
+        if opened.new_epoch:
+            await emit(EpochStarted(run_id, opened.run.epoch.id, opened.run.epoch.reason))
+        return await self._drive(live, self._retrieve)
+
+    async def _resume(self, run_id: str, emit: EmitEvent) -> Answer:
+        found = await self._find(run_id)
+        agent = self._agent(found.agent)
+        async with self._runs.lane(found.conversation_id):
+            now = self._ambient.clock.now()
+            view = await self.store.write(lambda conn: take_up(conn, agent, run_id, now))
+            live = self._live(agent, view, emit)
+            await emit(RunStarted(run_id, view.conversation, agent.name))
+            return await self._runs.complete(run_id, self._drive(live, carry_out))
+
+    async def _drive(self, live: Live, first: Any) -> Answer:  # noqa: ANN401  (a step before the first)
+        self._runs.lives[live.run.id] = live
+        try:
+            return await drive(live, first)
+        finally:
+            del self._runs.lives[live.run.id]
+
+    async def _retrieve(self, live: Live) -> None:
+        """Retrieve context at the start of a turn and keep it for a resume."""
+        fragments, failures = await live.agent.plugins.context(live.run)
+        await live.note(failures)
+        if fragments:
+            live.update(context=fragments)
+            await self.store.write(lambda conn: store_context(conn, live.run.id, fragments))
+
+    def _live(self, agent: BuiltAgent, view: Run, emit: EmitEvent) -> Live:
+        clock = self._ambient.clock
+        return Live(agent, self.store, self._journal, clock, self._redactor, emit, view, clock.monotonic())
+
+    async def ask(self, run: Run, kind: str, text: str) -> Reply:
+        """Answer a plugin's question to the model of a run in progress; see ``Services.ask``."""
+        live = self._runs.lives.get(run.id)
+        if live is None:
+            msg = f"run {run.id} is not in progress in this process"
+            raise NotFoundError(msg)
+        return await side_question(live, kind, text)
+
+    async def _find(self, run_id: str) -> Any:  # noqa: ANN401  (a database row)
+        query = select(run_table.c.agent, run_table.c.conversation_id).where(run_table.c.id == run_id)
+        found = await self.store.read(lambda conn: conn.execute(query).first())
+        if found is None:
+            known = await self.store.read(lambda conn: run_ids(conn, 200))
+            msg = f"there is no run {run_id!r}{nearest(run_id, known, limit=3)}"
+            raise NotFoundError(msg)
+        return found
+
+    def _known(self, agent: str) -> None:
+        if agent not in self._plans:
+            msg = f"{self._where}there is no agent {agent!r}{nearest(agent, self._plans)}"
+            raise NotFoundError(msg)
+
+    def _agent(self, name: str) -> BuiltAgent:
+        self._known(name)
+        if name in self._problems:
+            raise ConfigError(self._problems[name])
+        return self.agents[name]
+
+    def _build(self, builder: Builder) -> None:
+        for name, plan in self._plans.items():
+            try:
+                self.agents[name] = builder.build(plan)
+            except ConfigError as error:
+                self._problems[name] = error.problems
+
+    async def _close(self, platform: Platform) -> None:
+        await self._runs.close()
+        closing: dict[int, object] = {id(plugin): plugin for plugin in platform.all()}
+        for agent in self.agents.values():
+            closing.update((id(plugin), plugin) for plugin in (*agent.instances.values(), agent.model))
+        for plugin in closing.values():
+            close = getattr(plugin, "close", None)
+            if inspect.iscoroutinefunction(close):
+                try:
+                    await close()
+                except Exception:
+                    log.exception("closing %s failed", type(plugin).__name__)
+        await self.store.close()
+
+
+@asynccontextmanager
+async def open(  # noqa: A001  (the name users type: wakeful.open)
+    source: str | Path | Agent = "wakeful.toml",
+    *,
+    clock: Clock | None = None,
+    ids: IdSource | None = None,
+) -> AsyncIterator[App]:
+    """Open the agents of a file, or one written in Python.
+
+    An agent that cannot be built stops only itself: ``app.problems(name)`` says why, and using it
+    raises the same.
+
+    Args:
+        source: path of a ``wakeful.toml``, or an :class:`Agent`.
+        clock: where time comes from; default: the machine.
+        ids: where ids come from; default: the machine.
+
+    Raises:
+        ConfigError: the file is missing or wrong; holds every problem.
+        StoreError: the database cannot be used.
+    """
+    config, plans = _plans(source)
+    where = f"{config.path.name}: " if config.path else ""
+    ambient = Ambient(clock or SystemClock(), ids or SystemIds(), config.folder, config.secrets)
+    platform = Platform(ambient, config.plugins, where)
+    for plan in plans.values():
+        platform.take(plan.config.plugins, plan.plugins)
+    lineages = platform.hooks.lineages()
+    url = resolve_url(config.store.url, config.folder)
+    store = await Store.open(url, lineages=lineages, clock=ambient.clock)
+    app = App(store, ambient, plans, where)
+    try:
+        app._build(Builder(ambient, platform, store, app.ask, where))  # noqa: SLF001  (made here)
+        yield app
+    finally:
+        await app._close(platform)  # noqa: SLF001  (made here)
+
+
+def _plans(source: str | Path | Agent) -> tuple[AppConfig, dict[str, Blueprint]]:
+    if isinstance(source, Agent):
+        plan = blueprint(source)
+        folder = Path(source.folder or ".").absolute()
+        return AppConfig.from_agents([plan.config], store=source.store, folder=folder), {source.name: plan}
+    config = load_config(Path(source))
+    return config, {name: Blueprint(agent) for name, agent in config.agents.items()}

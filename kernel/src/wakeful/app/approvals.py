@@ -1,0 +1,64 @@
+"""``app.approvals``: the requests that wait for people, whichever plugin stores them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from attrs import frozen
+
+from wakeful.loop.agent import BuiltAgent
+from wakeful.loop.late import decide
+from wakeful.store.engine import Store
+from wakeful.types import ApprovalRequest, Approvals, Json, NotAvailableError, NotFoundError, nearest
+
+
+@frozen
+class ApprovalDesk:
+    """Lists and settles requests over the approvals slots of all agents."""
+
+    agents: Mapping[str, BuiltAgent]
+    store: Store
+
+    async def list(self, run_id: str = "") -> tuple[ApprovalRequest, ...]:
+        """Return the undecided requests of a run, or of all runs.
+
+        Raises:
+            NotAvailableError: no agent has a plugin that stores approvals.
+        """
+        found: dict[str, ApprovalRequest] = {}
+        for slot in self._slots():
+            for request in await slot.pending(run_id):
+                found[request.id] = request
+        return tuple(found.values())
+
+    async def approve(self, request_id: str, *, by: str, args: Json = None) -> ApprovalRequest:
+        """Allow a held call, perhaps with other arguments; ``app.resume`` then carries it out.
+
+        Raises:
+            NotFoundError: unknown, decided already, or not this person's to decide.
+        """
+        return await self._decide(request_id, yes=True, by=by, args=args)
+
+    async def reject(self, request_id: str, *, by: str) -> ApprovalRequest:
+        """Refuse a held call; ``app.resume`` then tells the model.
+
+        Raises:
+            NotFoundError: unknown, decided already, or not this person's to decide.
+        """
+        return await self._decide(request_id, yes=False, by=by)
+
+    async def _decide(self, request_id: str, *, yes: bool, by: str, args: Json = None) -> ApprovalRequest:
+        for slot in self._slots():
+            request = await decide(self.store, slot, request_id, yes=yes, by=by, args=args)
+            if request is not None:
+                return request
+        open_ids = [request.id for request in await self.list()]
+        msg = f"request {request_id!r} is unknown, already decided, or not for {by!r} to decide"
+        raise NotFoundError(msg + nearest(request_id, open_ids))
+
+    def _slots(self) -> list[Approvals]:
+        slots = [agent.approvals for agent in self.agents.values() if agent.approvals is not None]
+        if not slots:
+            msg = "no agent has a plugin that stores approvals; enable one that fills policy_approvals"
+            raise NotAvailableError(msg)
+        return slots

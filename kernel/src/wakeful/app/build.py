@@ -1,0 +1,210 @@
+"""From a blueprint to an agent that runs: plugins, actions, slots, model and prefix, decided once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from attrs import define, evolve, frozen
+
+from wakeful.app.definition import Blueprint
+from wakeful.app.overrides import overridden
+from wakeful.app.plugins import Ambient, Platform, instance, settings_of
+from wakeful.app.references import referenced
+from wakeful.loop.agent import BuiltAgent
+from wakeful.loop.services import Asker, PluginServices
+from wakeful.plugins.hooks import AgentPlugins
+from wakeful.policy import PersonReviewer
+from wakeful.prompt import PlainLayout, PlainWindow
+from wakeful.results import PlainEnvelope
+from wakeful.tools.offer import PlainOffer
+from wakeful.types import (
+    Action,
+    AgentView,
+    ConfigError,
+    Declared,
+    Model,
+    Offer,
+    Offered,
+    PluginError,
+    Problem,
+    Section,
+    nearest,
+)
+
+if TYPE_CHECKING:
+    from wakeful.store.engine import Store
+
+#: Agent types that the kernel has.
+TYPES = ("loop",)
+#: Ways a model is told of tools.
+TOOL_CALLING = ("auto", "native")
+
+
+@frozen(eq=False)
+class _Made:
+    """The plugins of one agent as they were made."""
+
+    hooks: AgentPlugins
+    instances: dict[str, object]
+    services: dict[str, PluginServices]
+
+
+@define(eq=False)
+class Builder:
+    """Builds agents of one application.
+
+    Args:
+        ambient: what everything shares.
+        platform: providers.
+        store: for the services of plugins.
+        asker: answers plugins' questions to a run's model.
+        where: names the configuration in problems, e.g. ``wakeful.toml: ``.
+    """
+
+    ambient: Ambient
+    platform: Platform
+    store: Store
+    asker: Asker
+    where: str
+
+    def build(self, plan: Blueprint) -> BuiltAgent:
+        """Build one agent.
+
+        Raises:
+            ConfigError: with every problem that could be found.
+        """
+        where = f"{self.where}agents.{plan.config.name}"
+        made = self._plugins(plan, where)
+        model = self._model(plan, where)
+        view = AgentView(plan.config.name, plan.config.model, model.profile, plan.config.limits)
+        try:
+            return self._assemble(plan, where, view, model, made)
+        except PluginError as error:
+            raise ConfigError([Problem(where, str(error))]) from error
+
+    def _plugins(self, plan: Blueprint, where: str) -> _Made:
+        problems = _unsupported(plan, where)
+        services = {name: self._services(name) for name in ("", *plan.config.plugins)}
+        instances: dict[str, object] = {}
+        for name in plan.config.plugins:
+            if name in self.platform.problems:
+                problems += [evolve(p, where=p.where or where) for p in self.platform.problems[name]]
+                continue
+            plugin = plan.plugins.get(name) or self.platform.get(name)
+            raw = plan.config.settings.get(name, {})
+            try:
+                at = f"{where}.plugins.{name}"
+                instances[name] = instance(plugin, name, raw, at, services[name])
+            except ConfigError as error:
+                problems += error.problems
+        try:
+            hooks = AgentPlugins(instances)
+        except ConfigError as error:
+            problems += [evolve(problem, where=problem.where or where) for problem in error.problems]
+        if problems:
+            raise ConfigError(problems)
+        return _Made(hooks, instances, services)
+
+    def _services(self, name: str) -> PluginServices:
+        services = self.ambient.services(name)
+        services.store, services.asker = self.store, self.asker
+        return services
+
+    def _model(self, plan: Blueprint, where: str) -> Model:
+        if plan.model is not None:
+            return plan.model
+
+        def resolve(model: str) -> Model:
+            scheme, _, rest = model.partition(":")
+            provider = self.platform.provider(scheme)
+            plugin = self.platform.get(scheme)
+            raw = plan.config.settings.get(scheme, {})
+            settings = None if plugin is None else settings_of(plugin, scheme, raw, f"{where}.plugins.{scheme}")
+            return provider.bind(rest, settings, resolve)
+
+        try:
+            return resolve(plan.config.model)
+        except ConfigError as error:
+            at = f"{where}.model"
+            raise ConfigError([evolve(p, where=p.where or at) for p in error.problems]) from error
+
+    def _assemble(
+        self,
+        plan: Blueprint,
+        where: str,
+        view: AgentView,
+        model: Model,
+        made: _Made,
+    ) -> BuiltAgent:
+        plugins, services = made.hooks, made.services
+        offer: Offer = plugins.offer(view) or PlainOffer()
+        actions = self._actions(plan, where, plugins, view, offer)
+        layout = plugins.layout(view) or PlainLayout()
+        offered = offer.open(actions, view)
+        decisions = {"offer": offered.decision, "layout": layout.decide(view)}
+        declared = Declared(view.model, offered.tools, _sections(plan, plugins, view, offered), decisions)
+        for each in services.values():
+            each.catalogue_ = actions
+        for owner in {action.owner for action in actions.values()} - set(services):
+            services[owner] = self._services(owner)
+            services[owner].catalogue_ = actions
+        return BuiltAgent(
+            view=view,
+            plugins=plugins,
+            actions=actions,
+            model=model,
+            offer=offer,
+            window=plugins.window(view) or PlainWindow(),
+            layout=layout,
+            envelope=plugins.envelope(view) or PlainEnvelope(),
+            reviewer=plugins.reviewer(view) or PersonReviewer(),
+            approvals=plugins.approvals(view),
+            middleware=plugins.middleware(view),
+            stages=plugins.stages(view),
+            declared=declared,
+            services=services,
+            instances=made.instances,
+        )
+
+    def _actions(
+        self, plan: Blueprint, where: str, plugins: AgentPlugins, view: AgentView, offer: Offer
+    ) -> Mapping[str, Action]:
+        references = [ref for ref in plan.config.actions if not ref.startswith("plugin:")]
+        given = referenced(references, self.ambient.folder, f"{where}.actions")
+        own = [action if action.owner else evolve(action, owner="your code") for action in plan.actions]
+        extra = [action if action.owner else evolve(action, owner="the offer") for action in offer.actions()]
+        actions: dict[str, Action] = {}
+        problems: list[Problem] = []
+        for action in (*own, *given, *plugins.actions(view), *extra):
+            other = actions.get(action.tool_name)
+            if other is not None:
+                both = f"{other.owner!r} and {action.owner!r}"
+                what = f"tool {action.tool_name!r} is declared by {both}; drop one, or give it another tool_name"
+                problems.append(Problem(where, what))
+            actions[action.tool_name] = action
+        if problems:
+            raise ConfigError(problems)
+        sorted_actions = {name: actions[name] for name in sorted(actions)}
+        return overridden(sorted_actions, plan.config.action_overrides, where)
+
+
+def _unsupported(plan: Blueprint, where: str) -> list[Problem]:
+    problems = []
+    for key, value, known in (
+        ("type", plan.config.type, TYPES),
+        ("tool_calling", plan.config.tool_calling, TOOL_CALLING),
+    ):
+        if value not in known:
+            problems.append(Problem(f"{where}.{key}", f"unknown value {value!r}{nearest(value, known)}"))
+    return problems
+
+
+def _sections(
+    plan: Blueprint, plugins: AgentPlugins, view: AgentView, offered: Offered
+) -> tuple[Section, ...]:
+    """Return instructions (order 0), the plugins' sections and the offer's, by (order, name)."""
+    sections = [*plugins.sections(view), *offered.sections]
+    if plan.config.instructions:
+        sections.append(Section("instructions", 0, plan.config.instructions))
+    return tuple(sorted(sections, key=lambda section: (section.order, section.name)))

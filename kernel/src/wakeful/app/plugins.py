@@ -1,0 +1,148 @@
+"""Making plugin instances: one per agent, and one for the application where a plugin serves it."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from attrs import define, field, frozen, has
+
+from wakeful.config import structure
+from wakeful.hookspecs import GROUP, PlatformHooks, specs
+from wakeful.loop.services import PluginServices
+from wakeful.plugins.hooks import PlatformPlugins
+from wakeful.plugins.loader import load
+from wakeful.types import Clock, ConfigError, IdSource, Json, Problem, Provider, WakefulError
+
+
+@frozen(eq=False)
+class Ambient:
+    """What every part of an application shares."""
+
+    clock: Clock
+    ids: IdSource
+    folder: Path
+    secrets: tuple[str, ...] = ()
+
+    def services(self, plugin: str) -> PluginServices:
+        """Return fresh services bound to the namespace of ``plugin``."""
+        return PluginServices(plugin, self.clock, self.ids, self.folder, self.secrets)
+
+
+def settings_of(plugin: type, name: str, raw: Mapping[str, Json], where: str) -> object:
+    """Return the structured settings of a plugin.
+
+    Raises:
+        ConfigError: unknown keys, wrong types, or settings for a plugin that has none.
+    """
+    cls = getattr(plugin, "Settings", None)
+    if cls is None:
+        if raw:
+            raise ConfigError([Problem(where, f"plugin {name!r} has no settings")])
+        return None
+    return structure(cls, raw, where)
+
+
+def instance(
+    plugin: object, name: str, raw: Mapping[str, Json], where: str, services: PluginServices
+) -> object:
+    """Return an instance of a plugin class, or the object itself if it is one already.
+
+    Raises:
+        ConfigError: its settings are wrong, or making it failed.
+    """
+    if not isinstance(plugin, type):
+        return plugin
+    settings = settings_of(plugin, name, raw, where)
+    try:
+        return plugin(*_arguments(plugin, settings, services))
+    except WakefulError:
+        raise
+    except Exception as error:
+        raise ConfigError([Problem(where, f"making the plugin raised {type(error).__name__}: {error}")]) from error
+
+
+def _arguments(plugin: type, settings: object, services: PluginServices) -> tuple[object, ...]:
+    """Return as many of (settings, services) as the class takes, so that a small plugin stays small."""
+    if has(plugin) or "__init__" in vars(plugin) or any("__init__" in vars(base) for base in plugin.__mro__[:-1]):
+        takes = [
+            parameter
+            for parameter in inspect.signature(plugin).parameters.values()
+            if parameter.kind in {parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD}
+        ]
+        return (settings, services)[: len(takes)]
+    return ()
+
+
+def serves_platform(plugin: object) -> bool:
+    """Whether a plugin implements any hook of the application."""
+    return any(hasattr(getattr(plugin, name, None), f"{GROUP}_impl") for name in specs(PlatformHooks))
+
+
+@define(eq=False)
+class Platform:
+    """The plugins of the application: providers, tables. More are taken in when a model needs them.
+
+    Args:
+        ambient: clock, ids and folder.
+        settings: plugin name to the application's settings for it.
+        where: names the configuration in problems.
+    """
+
+    ambient: Ambient
+    settings: Mapping[str, Mapping[str, Json]]
+    where: str
+    classes: dict[str, type] = field(factory=dict)
+    objects: dict[str, object] = field(factory=dict)
+    problems: dict[str, tuple[Problem, ...]] = field(factory=dict)
+    _hooks: PlatformPlugins | None = None
+
+    def take(self, names: Iterable[str], own: Mapping[str, object] = {}) -> None:  # noqa: B006  (never written)
+        """Load what is not loaded yet; what fails is kept under ``problems``."""
+        missing = [n for n in names if n not in self.classes and n not in self.objects and n not in own]
+        loaded = load(missing)
+        self.classes.update(loaded.classes)
+        self.problems.update(loaded.problems)
+        for name, plugin in {**loaded.classes, **own}.items():
+            if not serves_platform(plugin):
+                continue
+            try:
+                where = f"{self.where}plugins.{name}"
+                raw = self.settings.get(name, {})
+                self.objects[name] = instance(plugin, name, raw, where, self.ambient.services(name))
+            except ConfigError as error:
+                self.problems[name] = error.problems
+        self._hooks = None
+
+    @property
+    def hooks(self) -> PlatformPlugins:
+        """The facade over everything taken in so far."""
+        if self._hooks is None:
+            self._hooks = PlatformPlugins(self.objects)
+        return self._hooks
+
+    def provider(self, scheme: str) -> Provider:
+        """Return the provider of a scheme, loading the plugin of that name if need be.
+
+        Raises:
+            ConfigError: nothing provides it; names the nearest.
+        """
+        if scheme not in self.hooks.providers():
+            self.take([scheme])
+        found = self.hooks.providers().get(scheme)
+        if found is not None:
+            return found
+        if scheme in self.problems:
+            raise ConfigError(self.problems[scheme])
+        what = f"plugin {scheme!r} gives no model provider of that name"
+        raise ConfigError([Problem("", what)])
+
+    def get(self, name: str) -> type | None:
+        """Return the class of a loaded plugin."""
+        return self.classes.get(name)
+
+    def all(self) -> list[Any]:
+        """Return the instances, for closing."""
+        return list(self.objects.values())

@@ -1,0 +1,96 @@
+"""Acting on a reply: plan, run what may run, then close the step."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from attrs import frozen
+
+from wakeful.loop.close import Work, close, context
+from wakeful.loop.execute import execute
+from wakeful.loop.live import Live
+from wakeful.loop.plan import Planned, ask_people, plan, propose
+from wakeful.types import ActionStarted, Call, CallJudged, Final, Verdict
+from wakeful.waiting import settle, stop
+
+#: Calls of one step that run at the same time; more wait their turn.
+PARALLEL = 32
+
+
+@frozen
+class Acted:
+    """How a step's calls ended: what ends the run, if anything, and whether it was cancelled."""
+
+    final: Final | None
+    interrupted: bool = False
+
+
+async def act(live: Live, calls: Sequence[Call], *, cut: bool) -> Acted:
+    """Carry out the calls of a recorded reply and close the step.
+
+    Whatever happens, every call gets its result: cancellation and the time limit give the calls that
+    had not finished a result that says so, and the step is closed before anything else.
+    """
+    planned = await _plan(live, calls, cut=cut)
+    work = Work()
+    interruption = await _execute(live, planned, work)
+    final = await settle(close(live, planned, work, interruption))
+    return Acted(final, interruption == "CANCELLED")
+
+
+async def _plan(live: Live, calls: Sequence[Call], *, cut: bool) -> list[Planned]:
+    run, agent = live.run, live.agent
+    planned = await plan(agent, run, propose(agent, run, calls, cut=cut))
+    async with live.store.transaction() as tx:
+        planned = await ask_people(agent, tx, run, planned)
+        now = live.clock.now()
+        await tx.run(lambda conn: live.journal.plan(conn, run, planned, now))
+    for item in planned:
+        if item.judged.judgement.verdict is not Verdict.ALLOW:
+            await live.emit(CallJudged(item.invocation, item.judged.judgement.verdict, item.judged.reason))
+    return planned
+
+
+async def _execute(live: Live, planned: Sequence[Planned], work: Work) -> str:
+    """Run what may run; return the code for calls that did not finish, empty if all did."""
+    allowed = [item for item in planned if item.result is None]
+    if not allowed:
+        return ""
+    gate = asyncio.Semaphore(PARALLEL)
+    tasks = [asyncio.ensure_future(_one(live, item, work, gate)) for item in allowed]
+    left = live.remaining
+    timer = [] if left is None else [asyncio.ensure_future(live.clock.sleep(max(left, 0.0)))]
+    try:
+        pending = set(tasks)
+        while pending:
+            done, _ = await asyncio.wait({*pending, *timer}, return_when=asyncio.FIRST_COMPLETED)
+            pending -= done
+            if timer and timer[0] in done and pending:
+                return "RUN_LIMIT"
+    except asyncio.CancelledError:
+        _uncancel()
+        return "CANCELLED"
+    finally:
+        await stop(*tasks, *timer)
+    for task in tasks:
+        task.result()  # a failure of the store itself must not be lost
+    return ""
+
+
+def _uncancel() -> None:
+    task = asyncio.current_task()
+    if task is not None:
+        task.uncancel()
+
+
+async def _one(live: Live, item: Planned, work: Work, gate: asyncio.Semaphore) -> None:
+    inv = item.invocation
+    action = live.agent.actions[inv.action]
+    async with gate:
+        await live.emit(ActionStarted(inv))
+        puts = work.puts.setdefault(inv.key, [])
+        ctx = context(live, action, inv.key, puts)
+        result = await execute(action, inv.args, ctx, live.agent.middleware)
+        work.results[inv.key] = live.redactor.result(result)
+        await settle(live.journal.result(inv.key, work.results[inv.key]))

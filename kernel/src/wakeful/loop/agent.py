@@ -1,0 +1,82 @@
+"""An agent as it was built: everything the loop needs, decided once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from attrs import field, frozen
+
+from wakeful.plugins.hooks import AgentPlugins
+from wakeful.types import (
+    Action,
+    AgentView,
+    Approvals,
+    Declared,
+    Envelope,
+    Layout,
+    Middleware,
+    Model,
+    Offer,
+    Reviewer,
+    Stage,
+    Window,
+    digest,
+)
+
+if TYPE_CHECKING:
+    from wakeful.loop.services import PluginServices
+
+
+@frozen(eq=False)
+class BuiltAgent:
+    """One agent, ready to run. The slots hold a plugin's object or the kernel's plain default."""
+
+    view: AgentView
+    plugins: AgentPlugins
+    actions: Mapping[str, Action]
+    model: Model
+    offer: Offer
+    window: Window
+    layout: Layout
+    envelope: Envelope
+    reviewer: Reviewer
+    approvals: Approvals | None
+    middleware: tuple[Middleware, ...]
+    stages: tuple[Stage, ...]
+    declared: Declared
+    services: Mapping[str, PluginServices]
+    instances: Mapping[str, object]
+    declared_digest: str = field(init=False)
+
+    @declared_digest.default
+    def _digest(self) -> str:
+        return digest(self.declared.dump())
+
+    @property
+    def name(self) -> str:
+        """The agent's name."""
+        return self.view.name
+
+
+def changes(old: Declared, new: Declared) -> str:
+    """Return why an epoch starts, e.g. ``tools: +send_email -old; section: instructions``."""
+    reasons = []
+    if old.model != new.model:
+        reasons.append(f"model: {old.model} -> {new.model}")
+    before = {tool.name: tool.spelling for tool in old.tools}
+    after = {tool.name: tool.spelling for tool in new.tools}
+    tools = [f"+{name}" for name in after if name not in before]
+    tools += [f"-{name}" for name in before if name not in after]
+    tools += [f"~{name}" for name in after if name in before and after[name] != before[name]]
+    if tools:
+        reasons.append("tools: " + " ".join(sorted(tools)))
+    texts = {section.name: section for section in old.sections}
+    now = {section.name: section for section in new.sections}
+    changed = sorted(name for name in {*texts, *now} if texts.get(name) != now.get(name))
+    if changed:
+        reasons.append("sections: " + ", ".join(changed))
+    if old.decisions != new.decisions:
+        slots = sorted({*old.decisions, *new.decisions})
+        reasons.append("decided anew: " + ", ".join(s for s in slots if old.decisions.get(s) != new.decisions.get(s)))
+    return "; ".join(reasons) or "declarations changed"

@@ -1,0 +1,137 @@
+"""Closing a step: stages, rendering and frozen rows, in call order, in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from attrs import define, field
+
+from wakeful.loop.live import Live
+from wakeful.loop.plan import Planned, by_call
+from wakeful.loop.services import Context
+from wakeful.results import apply_stages, nonce, render
+from wakeful.types import (
+    Action,
+    ActionEnded,
+    ActionResult,
+    Final,
+    Invocation,
+    Json,
+    Result,
+    Row,
+    RowKind,
+    Trust,
+    Tx,
+    canonical,
+    failure,
+)
+
+Put = tuple[str, str, Json]
+
+
+@define(eq=False)
+class Work:
+    """What the executions of a step have given so far, by key."""
+
+    results: dict[str, ActionResult] = field(factory=dict)
+    puts: dict[str, list[Put]] = field(factory=dict)
+
+
+def context(live: Live, action: Action | None, key: str, puts: list[tuple[str, str, Json]]) -> Context:
+    """Return the context of one execution, bound to the namespace of whoever declared the action."""
+    owner = action.owner if action else ""
+    services = live.agent.services.get(owner) or live.agent.services[""]
+    return Context(live.run, key, services, owner, puts)
+
+
+_UNFINISHED = {
+    "CANCELLED": "the run was cancelled before this call finished; it may have taken effect",
+    "RUN_LIMIT": "the run's time limit was reached before this call finished; it may have taken effect",
+}
+
+
+async def close(live: Live, planned: Sequence[Planned], work: Work, interruption: str) -> Final | None:
+    """Give every call of the step its row; return what ends the run, if anything.
+
+    Args:
+        live: the run.
+        planned: the step's executions in call order.
+        work: what they gave.
+        interruption: the code for those that did not finish, or empty.
+    """
+    rows: list[Row] = []
+    keys: list[list[str]] = []
+    puts: list[Put] = []
+    ended: list[ActionEnded] = []
+    async with live.store.transaction() as tx:
+        for group in by_call(planned).values():
+            of_call = [await _finish(live, tx, item, work, interruption) for item in group]
+            rows.append(result_row(live, group[0].invocation, of_call))
+            keys.append([item.invocation.key for item in group])
+            puts += [put for item in group for put in work.puts.get(item.invocation.key, ())]
+            ended += of_call
+        status = "cancelled" if interruption == "CANCELLED" else "closed"
+        notices, live.notices = live.notices, []
+        numbered = await tx.run(
+            lambda conn: live.journal.close(conn, live.run, rows, keys, puts, status, notices)
+        )
+    live.append(numbered)
+    live.update(done=(*live.run.done, *_executed(planned, work)), state=merged(live, puts))
+    for event in ended:
+        await live.emit(event)
+    return next((event.result.final for event in ended if event.result.final), None)
+
+
+async def _finish(live: Live, tx: Tx, item: Planned, work: Work, interruption: str) -> ActionEnded:
+    inv = item.invocation
+    raw = item.result or work.results.get(inv.key)
+    if raw is None:
+        code = interruption or "CANCELLED"
+        raw = failure(code, _UNFINISHED[code])
+        await live.journal.unfinished(tx, inv.key, raw)
+    return await finish(live, tx, inv, raw, work.puts.setdefault(inv.key, []))
+
+
+async def finish(live: Live, tx: Tx, inv: Invocation, raw: ActionResult, puts: list[Put]) -> ActionEnded:
+    """Run the stages over one result and render it."""
+    action = live.agent.actions.get(inv.action)
+    ctx = context(live, action, inv.key, puts)
+    ctx.tx = tx
+    staged = await apply_stages(live.agent.stages, ctx, action, raw)
+    name = action.name if action else inv.call.tool
+    text = render(name, staged, live.agent.envelope, nonce(live.run.secret, inv.key))
+    return ActionEnded(inv, staged, live.redactor.text(text))
+
+
+def result_row(live: Live, first: Invocation, ended: Sequence[ActionEnded]) -> Row:
+    """Return the row that answers one call, with the metadata that every result row carries."""
+    action = live.agent.actions.get(first.action)
+    worst = max((event.result.trust or Trust.TRUSTED for event in ended), default=Trust.TRUSTED)
+    source = next((event.result.source for event in ended if worst and event.result.trust is worst), "")
+    meta = {
+        "message_type": action.message_type if action else "action-result",
+        "turn_added": live.run.turn,
+        "actions": [event.invocation.action for event in ended],
+    }
+    failed = not any(event.result.success for event in ended)
+    items = (Result(first.call.id, "\n\n".join(event.text for event in ended), failed),)
+    run = live.run
+    return Row(0, RowKind.RESULT, items, run.id, run.turn, run.step, worst, source, meta)
+
+
+def _executed(planned: Sequence[Planned], work: Work) -> list[tuple[str, str, bool]]:
+    """Return what ran, in call order, as the run remembers it."""
+    executed = []
+    for item in planned:
+        result = work.results.get(item.invocation.key)
+        if result is not None:
+            executed.append((item.invocation.action, canonical(item.invocation.args), result.success))
+    return executed
+
+
+def merged(live: Live, puts: Sequence[Put]) -> dict[str, dict[str, Json]]:
+    """Return the plugin state of the run with ``puts`` applied."""
+    state = {owner: dict(values) for owner, values in live.run.state.items()}
+    for owner, key, value in puts:
+        state.setdefault(owner, {})[key] = value
+    return state

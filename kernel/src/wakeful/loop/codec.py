@@ -1,0 +1,135 @@
+"""Kernel values as the JSON text that the store keeps, and back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+
+from attrs import asdict
+
+from wakeful.types import (
+    ActionResult,
+    Declared,
+    Directive,
+    Disposition,
+    ErrorRecovery,
+    Final,
+    Fragment,
+    InvalidParam,
+    Item,
+    Json,
+    Kept,
+    Limits,
+    Reply,
+    Section,
+    Sent,
+    Stop,
+    Tool,
+    Trust,
+    Usage,
+    canonical,
+    clean,
+    dump_item,
+    load_item,
+)
+
+
+def dump_items(items: Iterable[Item]) -> str:
+    """Return items as JSON text; the order of an opaque item's keys is content and is kept."""
+    dumped = clean([dump_item(item) for item in items])
+    return json.dumps(dumped, separators=(",", ":"), ensure_ascii=False)
+
+
+def load_items(text: str) -> tuple[Item, ...]:
+    """Return what :func:`dump_items` wrote."""
+    return tuple(load_item(value) for value in json.loads(text))
+
+
+def dump_result(result: ActionResult) -> str:
+    """Return a result as canonical JSON."""
+    value = asdict(result, recurse=True)
+    return canonical(clean({key: item for key, item in value.items() if item not in (None, "", (), {})}))
+
+
+def load_result(text: str) -> ActionResult:
+    """Return what :func:`dump_result` wrote."""
+    value: dict[str, Json] = json.loads(text)
+    if "trust" in value:
+        value["trust"] = Trust(value["trust"])
+    if "directives" in value:
+        value["directives"] = tuple(Directive(**item) for item in value["directives"])
+    if "final" in value:
+        final = value["final"]
+        value["final"] = Final(final["text"], Disposition(final["disposition"]), final.get("reaction"))
+    if "recovery" in value:
+        value["recovery"] = _load_recovery(value["recovery"])
+    value.setdefault("success", False)
+    return ActionResult(**value)
+
+
+def _load_recovery(value: Mapping[str, Json]) -> ErrorRecovery:
+    params = tuple(
+        InvalidParam(
+            item["param"], item["reason"], item.get("expected_format", ""), tuple(item.get("allowed_values", ()))
+        )
+        for item in value.get("invalid_params", ())
+    )
+    return ErrorRecovery(
+        retryable=value.get("retryable"),
+        suggestion=value.get("suggestion", ""),
+        suggested_values=tuple(value.get("suggested_values", ())),
+        invalid_params=params,
+        valid_example=value.get("valid_example"),
+        suggested_next_actions=tuple(value.get("suggested_next_actions", ())),
+    )
+
+
+def load_declared(text: str) -> Declared:
+    """Return what :meth:`Declared.dump` wrote."""
+    value = json.loads(text)
+    return Declared(
+        value["model"],
+        tuple(Tool(*tool) for tool in value["tools"]),
+        tuple(Section(*section) for section in value["sections"]),
+        value["decisions"],
+    )
+
+
+def dump_sent(sent: Sent | None) -> str | None:
+    """Return a fingerprint as canonical JSON."""
+    return None if sent is None else canonical(asdict(sent))
+
+
+def load_sent(text: str | None) -> Sent | None:
+    """Return what :func:`dump_sent` wrote."""
+    return None if text is None else Sent(**json.loads(text))
+
+
+def dump_kept(kept: Kept, epoch: int) -> dict[str, Json]:
+    """Return what a state row remembers of what was sent, and in which epoch."""
+    return {"after": kept.after, "hashes": dict(kept.hashes), "epoch": epoch}
+
+
+def dump_fragments(fragments: Iterable[Fragment]) -> str:
+    """Return fragments as canonical JSON."""
+    return canonical(clean([[f.name, f.order, f.text, int(f.trust), f.source] for f in fragments]))
+
+
+def load_fragments(text: str) -> tuple[Fragment, ...]:
+    """Return what :func:`dump_fragments` wrote."""
+    return tuple(Fragment(n, o, t, Trust(level), s) for n, o, t, level, s in json.loads(text))
+
+
+def dump_reply(reply: Reply) -> str:
+    """Return a reply as JSON text."""
+    return dump_items(reply.items)
+
+
+def load_reply(items: str, stop: str, usage: Usage) -> Reply:
+    """Return what :func:`dump_reply` wrote, with the columns beside it."""
+    return Reply(load_items(items), usage, Stop(stop))
+
+
+def dump_limits(limits: Limits) -> str:
+    """Return limits as canonical JSON."""
+    return canonical(asdict(limits))

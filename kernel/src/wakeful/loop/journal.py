@@ -1,0 +1,333 @@
+"""Everything the loop writes, one function per transaction, in the order that survives a crash.
+
+For each step: reply with its assistant row | plan with verdicts and intents | each raw result |
+frozen rows in call order with plugin state. A transaction is one trip to the writer thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from attrs import evolve, frozen
+from sqlalchemy import bindparam, insert, update
+
+from wakeful.loop.codec import dump_items, dump_kept, dump_reply, dump_result, dump_sent
+from wakeful.store.tables import action_call, conversation, epoch, message, model_call, plugin_state, run, step
+from wakeful.types import (
+    ActionResult,
+    Answer,
+    Call,
+    Clock,
+    Json,
+    Kept,
+    Reply,
+    Request,
+    Row,
+    RowKind,
+    Run,
+    Text,
+    Tx,
+    Usage,
+    canonical,
+    clean,
+)
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from sqlalchemy import Connection
+
+    from wakeful.loop.plan import Planned
+    from wakeful.store.engine import Store
+
+#: Results longer than this many bytes of JSON are kept in the file store and journalled by reference.
+SPOOL_BYTES = 50_000
+
+_TAKE_SEQ = (
+    update(conversation)
+    .where(conversation.c.id == bindparam("id_"))
+    .values(next_seq=conversation.c.next_seq + bindparam("count_"), updated_at=bindparam("at_"))
+    .returning(conversation.c.next_seq - bindparam("count_"))
+)
+_ADD_ROWS = insert(message)
+_ADD_STEP = insert(step)
+_ADD_CALL = insert(model_call)
+_ADD_ACTION = insert(action_call)
+_SET_STEP = (
+    update(step)
+    .where(step.c.run_id == bindparam("run_"), step.c.number == bindparam("number_"))
+    .values(
+        status=bindparam("status_"), output=bindparam("output_"), error=bindparam("error_"), ended_at=bindparam("at_")
+    )
+)
+_SET_USAGE = (
+    update(run)
+    .where(run.c.id == bindparam("run_"), run.c.fence == bindparam("fence_"))
+    .values(
+        steps=bindparam("steps_"),
+        tokens_read=bindparam("read_"),
+        tokens_write=bindparam("write_"),
+        tokens_uncached=bindparam("uncached_"),
+        tokens_output=bindparam("output_"),
+        cost=bindparam("cost_"),
+    )
+)
+_SET_RESULT = (
+    update(action_call)
+    .where(action_call.c.key == bindparam("key_"))
+    .values(
+        status=bindparam("status_"),
+        success=bindparam("success_"),
+        code=bindparam("code_"),
+        result=bindparam("result_"),
+        result_ref=bindparam("ref_"),
+        ended_at=bindparam("at_"),
+    )
+)
+_SET_SEQ = update(action_call).where(action_call.c.key == bindparam("key_")).values(result_seq=bindparam("seq_"))
+
+
+def usage_columns(usage: Usage) -> dict[str, Json]:
+    """Return a usage as the columns that run, step and model_call share."""
+    return {
+        "tokens_read": usage.read,
+        "tokens_write": usage.write,
+        "tokens_uncached": usage.uncached,
+        "tokens_output": usage.output,
+        "cost": usage.cost,
+    }
+
+
+def append_rows(conn: Connection, run_: Run, rows: Sequence[Row], now: datetime) -> tuple[Row, ...]:
+    """Give ``rows`` their sequences and append them; returns them numbered."""
+    if not rows:
+        return ()
+    given = conn.execute(_TAKE_SEQ, {"id_": run_.conversation, "count_": len(rows), "at_": now}).scalar_one()
+    numbered = tuple(evolve(row, seq=given + place) for place, row in enumerate(rows))
+    conn.execute(
+        _ADD_ROWS,
+        [
+            {
+                "conversation_id": run_.conversation,
+                "seq": row.seq,
+                "kind": row.kind.value,
+                "items": dump_items(row.items),
+                "run_id": row.run,
+                "turn": row.turn,
+                "step": row.step,
+                "trust": int(row.trust),
+                "source": row.source,
+                "meta": canonical(clean(dict(row.meta))),
+                "created_at": now,
+            }
+            for row in numbered
+        ],
+    )
+    return numbered
+
+
+@frozen
+class Asked:
+    """One model call as it is recorded: when it began, what for, and the fingerprint of its request."""
+
+    kind: str
+    started: datetime
+    fingerprint: str
+
+
+@frozen
+class Journal:
+    """Writes the records of runs."""
+
+    store: Store
+    clock: Clock
+
+    async def reply(self, run_: Run, asked: Asked, request: Request, reply: Reply) -> tuple[Row, ...]:
+        """Store a reply: sent state if it is kept, the assistant row, usage, the fingerprint."""
+        now = self.clock.now()
+        rows = [self._state_row(run_, request.keep)] if request.keep else []
+        rows.append(Row(0, RowKind.ASSISTANT, reply.items, run_.id, run_.turn, run_.step))
+
+        def write(conn: Connection) -> tuple[Row, ...]:
+            numbered = append_rows(conn, run_, rows, now)
+            conn.execute(_ADD_STEP, self._step(run_, asked, _status(reply), reply.usage, numbered[-1].seq))
+            conn.execute(_ADD_CALL, self._call(run_, asked, now, reply))
+            conn.execute(_SET_USAGE, self._usage(run_))
+            if request.sent is not None:
+                conn.execute(
+                    update(epoch)
+                    .where(epoch.c.conversation_id == run_.conversation, epoch.c.agent == run_.agent.name)
+                    .where(epoch.c.id == run_.epoch.id)
+                    .values(sent=dump_sent(request.sent))
+                )
+            return numbered
+
+        return await self.store.write(write)
+
+    async def side_call(self, run_: Run, asked: Asked, reply: Reply | None, error: str = "") -> None:
+        """Store a model call that adds no rows: a question of a plugin, an empty or failed reply."""
+        now = self.clock.now()
+
+        def write(conn: Connection) -> None:
+            conn.execute(_ADD_CALL, self._call(run_, asked, now, reply, error))
+            conn.execute(_SET_USAGE, self._usage(run_))
+
+        await self.store.write(write)
+
+    async def failed_step(self, run_: Run, asked: Asked, status: str, error: str) -> None:
+        """Store a step whose model call gave no reply: failed or cancelled."""
+        now = self.clock.now()
+
+        def write(conn: Connection) -> None:
+            values = self._step(run_, asked, status, Usage(), 0) | {"error": error, "ended_at": now}
+            conn.execute(_ADD_STEP, values)
+            conn.execute(_ADD_CALL, self._call(run_, asked, now, None, error))
+            conn.execute(_SET_USAGE, self._usage(run_))
+
+        await self.store.write(write)
+
+    async def result(self, key: str, result: ActionResult, status: str = "done") -> None:
+        """Store one raw result as soon as it is there."""
+        text = dump_result(result)
+        ref = None
+        if len(text) > SPOOL_BYTES:
+            ref = await self.store.files.put(text.encode())
+        values = {
+            "key_": key,
+            "status_": status,
+            "success_": result.success,
+            "code_": result.code,
+            "result_": None if ref else text,
+            "ref_": ref,
+            "at_": self.clock.now(),
+        }
+        await self.store.write(lambda conn: conn.execute(_SET_RESULT, values) and None)
+
+    async def unfinished(self, tx: Tx, key: str, result: ActionResult) -> None:
+        """Store, in the closing transaction, that a call did not finish."""
+        values = {"status": "cancelled", "success": False, "code": result.code, "result": dump_result(result)}
+        where = action_call.c.key == key
+        await tx.exec(update(action_call).where(where).values(**values, ended_at=self.clock.now()))
+
+    def plan(self, conn: Connection, run_: Run, planned: Sequence[Planned], now: datetime) -> None:
+        """Store the judged calls of a step, their arguments and keys, before any of them runs."""
+        conn.execute(_ADD_ACTION, [item.columns(run_, now) for item in planned])
+        conn.execute(
+            update(step).where(step.c.run_id == run_.id, step.c.number == run_.step).values(status="planned")
+        )
+
+    def close(
+        self,
+        conn: Connection,
+        run_: Run,
+        rows: Sequence[Row],
+        keys: Sequence[Sequence[str]],
+        puts: Sequence[tuple[str, str, Json]],
+        status: str,
+        notices: Sequence[str],
+    ) -> tuple[Row, ...]:
+        """Store a step's frozen result rows and what plugins put, in call order.
+
+        Args:
+            conn: the closing transaction, in which the stages ran.
+            run_: the run.
+            rows: one row per call.
+            keys: for each row the keys of the invocations it answers.
+            puts: (plugin, key, value) in call order.
+            status: ``closed`` or ``cancelled``.
+            notices: what failed without breaking the step.
+        """
+        now = self.clock.now()
+        numbered = append_rows(conn, run_, rows, now)
+        seqs = [{"key_": key, "seq_": row.seq} for row, of in zip(numbered, keys, strict=True) for key in of]
+        if seqs:
+            conn.execute(_SET_SEQ, seqs)
+        save_state(conn, run_.conversation, puts)
+        values = {"run_": run_.id, "number_": run_.step, "status_": status, "error_": "", "at_": now}
+        conn.execute(_SET_STEP, values | {"output_": canonical({"notices": list(notices)})})
+        return numbered
+
+    async def end(self, run_: Run, answer: Answer) -> None:
+        """Store how the run ended or that it waits for a person."""
+        now = self.clock.now()
+        final = not answer.status.parked
+        values = {
+            "status": answer.status.value,
+            "disposition": answer.disposition.value,
+            "reaction": answer.reaction,
+            "text": answer.text,
+            "error": answer.error,
+            "ended_at": now if final else None,
+        }
+        statement = update(run).where(run.c.id == run_.id, run.c.fence == run_.fence).values(**clean(values))
+        await self.store.write(lambda conn: conn.execute(statement) and None)
+
+    def _state_row(self, run_: Run, kept: Kept) -> Row:
+        text = (Text("user", kept.text),)
+        return Row(0, RowKind.STATE, text, run_.id, run_.turn, run_.step, meta=dump_kept(kept, run_.epoch.id))
+
+    def _step(self, run_: Run, asked: Asked, status: str, usage: Usage, seq: int) -> dict[str, Json]:
+        seen = {"rows": len(run_.rows), "fingerprint": asked.fingerprint}
+        return {
+            "run_id": run_.id,
+            "number": run_.step,
+            "type": "model",
+            "name": run_.agent.model,
+            "status": status,
+            "input": canonical(seen),
+            "output": canonical({"seq": seq} if seq else {}),
+            "error": "",
+            "started_at": asked.started,
+            "ended_at": None if status == "replied" else self.clock.now(),
+            **usage_columns(usage),
+        }
+
+    def _call(
+        self, run_: Run, asked: Asked, ended: datetime, reply: Reply | None, error: str = ""
+    ) -> dict[str, Json]:
+        return {
+            "run_id": run_.id,
+            "step": run_.step,
+            "kind": asked.kind,
+            "model": run_.agent.model,
+            "fingerprint": asked.fingerprint,
+            "reply": dump_reply(reply) if reply else "[]",
+            "stop": reply.stop.value if reply else "",
+            "error": error,
+            "started_at": asked.started,
+            "ended_at": ended,
+            **usage_columns(reply.usage if reply else Usage()),
+        }
+
+    def _usage(self, run_: Run) -> dict[str, Json]:
+        return {
+            "run_": run_.id,
+            "fence_": run_.fence,
+            "steps_": run_.step,
+            "read_": run_.usage.read,
+            "write_": run_.usage.write,
+            "uncached_": run_.usage.uncached,
+            "output_": run_.usage.output,
+            "cost_": run_.usage.cost,
+        }
+
+
+def _status(reply: Reply) -> str:
+    return "replied" if any(isinstance(item, Call) for item in reply.items) else "closed"
+
+
+def save_state(conn: Connection, conversation_id: str, puts: Sequence[tuple[str, str, Json]]) -> None:
+    """Apply plugin-state writes in order; the last one to a key wins."""
+    latest: Mapping[tuple[str, str], Json] = {(plugin, key): value for plugin, key, value in puts}
+    for (plugin, key), value in latest.items():
+        where = (
+            (plugin_state.c.conversation_id == conversation_id)
+            & (plugin_state.c.plugin == plugin)
+            & (plugin_state.c.key == key)
+        )
+        text = canonical(clean(value))
+        if conn.execute(update(plugin_state).where(where).values(value=text)).rowcount == 0:
+            conn.execute(
+                insert(plugin_state).values(conversation_id=conversation_id, plugin=plugin, key=key, value=text)
+            )

@@ -1,0 +1,279 @@
+"""Opening a turn, or taking up a parked run: one transaction that gives the run its first view."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from attrs import evolve, frozen
+from sqlalchemy import insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from wakeful.loop.agent import BuiltAgent, changes
+from wakeful.loop.codec import dump_fragments, dump_limits, load_declared, load_fragments, load_items, load_sent
+from wakeful.loop.journal import append_rows
+from wakeful.store.tables import action_call, conversation, declaration, epoch, message, plugin_state, run
+from wakeful.types import (
+    ConversationBusyError,
+    Epoch,
+    Fragment,
+    Json,
+    Kept,
+    Limits,
+    NotFoundError,
+    Row,
+    RowKind,
+    Run,
+    RunStatus,
+    Sent,
+    Text,
+    Trust,
+    Usage,
+    clean_text,
+)
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from sqlalchemy import Connection
+
+
+@frozen
+class Opening:
+    """What starts a turn."""
+
+    run_id: str
+    conversation: str
+    user: str
+    text: str
+    secret: str
+    now: datetime
+    priority: str = "interactive"
+
+
+@frozen
+class Opened:
+    """A run's first view, and whether its epoch is new."""
+
+    run: Run
+    new_epoch: bool
+
+
+def open_turn(conn: Connection, agent: BuiltAgent, opening: Opening) -> Opened:
+    """Create what is missing, append the user's row, start the run and settle its epoch.
+
+    Raises:
+        ConversationBusyError: another run of the conversation is active.
+    """
+    found = _conversation(conn, agent, opening)
+    turn = found["turns"] + 1
+    conn.execute(
+        update(conversation).where(conversation.c.id == opening.conversation).values(turns=turn)
+    )
+    current, sent, new_epoch = _epoch(conn, agent, opening)
+    view = Run(
+        id=opening.run_id,
+        agent=agent.view,
+        conversation=opening.conversation,
+        user=opening.user,
+        turn=turn,
+        step=0,
+        now=opening.now,
+        secret=found["secret"],
+        status=RunStatus.RUNNING,
+        epoch=current,
+        previous=sent,
+        limits=agent.view.limits,
+        priority=opening.priority,
+    )
+    _start(conn, view)
+    row = Row(0, RowKind.USER, (Text("user", clean_text(opening.text)),), view.id, turn)
+    append_rows(conn, view, [row], opening.now)
+    return Opened(with_transcript(conn, view), new_epoch)
+
+
+def _conversation(conn: Connection, agent: BuiltAgent, opening: Opening) -> Mapping[str, Json]:
+    where = conversation.c.id == opening.conversation
+    query = select(conversation.c.turns, conversation.c.secret).where(where)
+    found = conn.execute(query).mappings().first()
+    if found is None:
+        values = {
+            "id": opening.conversation,
+            "agent": agent.name,
+            "user": opening.user,
+            "secret": opening.secret,
+            "created_at": opening.now,
+            "updated_at": opening.now,
+        }
+        conn.execute(insert(conversation).values(**values))
+        return {"turns": 0, "secret": opening.secret}
+    return dict(found)
+
+
+def _start(conn: Connection, view: Run) -> None:
+    values = {
+        "id": view.id,
+        "conversation_id": view.conversation,
+        "agent": view.agent.name,
+        "user": view.user,
+        "turn": view.turn,
+        "model": view.agent.model,
+        "status": view.status.value,
+        "priority": view.priority,
+        "epoch": view.epoch.id,
+        "limits": dump_limits(view.limits),
+        "started_at": view.now,
+    }
+    try:
+        conn.execute(insert(run).values(**values))
+    except IntegrityError as error:
+        raise busy(view.conversation) from error
+
+
+def busy(conversation_id: str) -> ConversationBusyError:
+    """Return the error for a conversation that another run holds."""
+    return ConversationBusyError(
+        f"conversation {conversation_id!r} has an active run in another process; "
+        "wait for it, or end it with 'wakeful runs cancel'"
+    )
+
+
+def _epoch(conn: Connection, agent: BuiltAgent, opening: Opening) -> tuple[Epoch, Sent | None, bool]:
+    mine = (epoch.c.conversation_id == opening.conversation) & (epoch.c.agent == agent.name)
+    query = select(epoch.c.id, epoch.c.reason, epoch.c.declaration, epoch.c.sent).where(mine)
+    last = conn.execute(query.order_by(epoch.c.id.desc()).limit(1)).first()
+    if last is not None and last.declaration == agent.declared_digest:
+        return Epoch(last.id, last.reason, agent.declared), load_sent(last.sent), False
+    reason, number = "first turn", 1
+    if last is not None:
+        body = conn.execute(select(declaration.c.body).where(declaration.c.digest == last.declaration)).scalar_one()
+        reason, number = changes(load_declared(body), agent.declared), last.id + 1
+    known = select(declaration.c.digest).where(declaration.c.digest == agent.declared_digest)
+    if conn.execute(known).first() is None:
+        body = agent.declared.dump()
+        conn.execute(insert(declaration).values(digest=agent.declared_digest, body=body))
+    conn.execute(
+        insert(epoch).values(
+            conversation_id=opening.conversation,
+            agent=agent.name,
+            id=number,
+            reason=reason,
+            declaration=agent.declared_digest,
+            created_at=opening.now,
+        )
+    )
+    return Epoch(number, reason, agent.declared), None, True
+
+
+def with_transcript(conn: Connection, view: Run) -> Run:
+    """Return ``view`` with the conversation's rows, kept state and plugin state as stored."""
+    rows = load_rows(conn, view.conversation)
+    first = next((row.seq for row in rows if row.meta.get("epoch") == view.epoch.id), 0)
+    kept = tuple(
+        Kept(row.meta["after"], row.meta["hashes"], row.text)
+        for row in rows
+        if row.kind is RowKind.STATE and row.meta.get("epoch") == view.epoch.id
+    )
+    query = select(plugin_state.c.plugin, plugin_state.c.key, plugin_state.c.value)
+    state: dict[str, dict[str, Json]] = {}
+    for plugin, key, value in conn.execute(query.where(plugin_state.c.conversation_id == view.conversation)):
+        state.setdefault(plugin, {})[key] = json.loads(value)
+    return evolve(view, rows=rows, kept=kept, state=state)
+
+
+def load_rows(conn: Connection, conversation_id: str) -> tuple[Row, ...]:
+    """Return all rows of a conversation in order."""
+    columns = message.c
+    query = (
+        select(
+            columns.seq,
+            columns.kind,
+            columns.items,
+            columns.run_id,
+            columns.turn,
+            columns.step,
+            columns.trust,
+            columns.source,
+            columns.meta,
+        )
+        .where(columns.conversation_id == conversation_id)
+        .order_by(columns.seq)
+    )
+    return tuple(
+        Row(seq, RowKind(kind), load_items(items), run_id, turn, step, Trust(trust), source, json.loads(meta))
+        for seq, kind, items, run_id, turn, step, trust, source, meta in conn.execute(query)
+    )
+
+
+def store_context(conn: Connection, run_id: str, fragments: tuple[Fragment, ...]) -> None:
+    """Keep what was retrieved at turn start, so that a resumed run sees the same."""
+    conn.execute(update(run).where(run.c.id == run_id).values(context=dump_fragments(fragments)))
+
+
+def take_up(conn: Connection, agent: BuiltAgent, run_id: str, now: datetime) -> Run:
+    """Set a parked run running again and return its view, with the epoch it had.
+
+    Raises:
+        NotFoundError: it is not parked.
+        ConversationBusyError: another run of the conversation is active.
+    """
+    found = conn.execute(select(run).where(run.c.id == run_id)).mappings().one()
+    status = RunStatus(found["status"])
+    if not status.parked:
+        raise NotFoundError(f"run {run_id} is {status.value}; only a run that waits for a person can be resumed")
+    try:
+        fenced = update(run).where(run.c.id == run_id, run.c.status == status.value)
+        conn.execute(fenced.values(status="running", fence=found["fence"] + 1))
+    except IntegrityError as error:
+        raise busy(found["conversation_id"]) from error
+    secret = conn.execute(
+        select(conversation.c.secret).where(conversation.c.id == found["conversation_id"])
+    ).scalar_one()
+    current, sent = _stored_epoch(conn, found)
+    view = Run(
+        id=run_id,
+        agent=agent.view,
+        conversation=found["conversation_id"],
+        user=found["user"],
+        turn=found["turn"],
+        step=found["steps"],
+        now=now,
+        secret=secret,
+        status=RunStatus.RUNNING,
+        epoch=current,
+        previous=sent,
+        context=load_fragments(found["context"]),
+        done=_done(conn, run_id),
+        usage=Usage(
+            found["tokens_read"],
+            found["tokens_write"],
+            found["tokens_uncached"],
+            found["tokens_output"],
+            found["cost"],
+        ),
+        limits=Limits(**json.loads(found["limits"])),
+        fence=found["fence"] + 1,
+        priority=found["priority"],
+    )
+    return with_transcript(conn, view)
+
+
+def _stored_epoch(conn: Connection, found: Mapping[str, Json]) -> tuple[Epoch, Sent | None]:
+    query = select(epoch.c.id, epoch.c.reason, epoch.c.sent, declaration.c.body).where(
+        epoch.c.conversation_id == found["conversation_id"],
+        epoch.c.agent == found["agent"],
+        epoch.c.id == found["epoch"],
+        declaration.c.digest == epoch.c.declaration,
+    )
+    row = conn.execute(query).one()
+    return Epoch(row.id, row.reason, load_declared(row.body)), load_sent(row.sent)
+
+
+def _done(conn: Connection, run_id: str) -> tuple[tuple[str, str, bool], ...]:
+    query = (
+        select(action_call.c.action, action_call.c.args, action_call.c.success)
+        .where(action_call.c.run_id == run_id, action_call.c.status == "done")
+        .order_by(action_call.c.step, action_call.c.index_, action_call.c.inner)
+    )
+    return tuple((action, args, bool(success)) for action, args, success in conn.execute(query))

@@ -1,0 +1,158 @@
+"""Planning a step: what the model's calls mean, whether they may run, who is asked first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from attrs import evolve, frozen
+
+from wakeful.loop.agent import BuiltAgent
+from wakeful.policy import Judged, judge, refusal
+from wakeful.tools.arguments import check_arguments
+from wakeful.types import (
+    ActionResult,
+    ApprovalRequest,
+    Call,
+    ErrorRecovery,
+    Invocation,
+    Json,
+    Run,
+    Tx,
+    Verdict,
+    canonical,
+    clean,
+    failure,
+)
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+#: Verdicts that hold a call for a person when an approvals plugin is there.
+HOLDING = frozenset({Verdict.STAGE, Verdict.REQUIRE_APPROVAL})
+
+
+@frozen
+class Planned:
+    """One execution of a step as it was judged; with ``result`` it does not run now."""
+
+    judged: Judged
+    status: str
+    result: ActionResult | None = None
+    request: ApprovalRequest | None = None
+
+    @property
+    def invocation(self) -> Invocation:
+        """The proposed execution."""
+        return self.judged.invocation
+
+    def columns(self, run: Run, now: datetime) -> dict[str, Json]:
+        """Return the row that the journal stores before anything runs."""
+        inv, judgement = self.invocation, self.judged.judgement
+        reasons = [[a.plugin, a.verdict.name.lower(), a.reason] for a in self.judged.answers]
+        return {
+            "key": inv.key,
+            "run_id": run.id,
+            "step": run.step,
+            "index_": inv.index,
+            "inner": inv.inner,
+            "call_id": inv.call.id,
+            "tool": inv.call.tool,
+            "action": inv.action,
+            "args": canonical(clean(inv.args)),
+            "verdict": judgement.verdict.name.lower(),
+            "reasons": canonical(clean(reasons)),
+            "status": self.status,
+            "success": None if self.result is None else self.result.success,
+            "code": "" if self.result is None else self.result.code,
+            "approval_id": self.request.id if self.request else None,
+            "started_at": now,
+        }
+
+
+def propose(agent: BuiltAgent, run: Run, calls: Sequence[Call], *, cut: bool) -> list[Invocation]:
+    """Resolve calls to executions and check their arguments, in call order.
+
+    Args:
+        agent: whose offer says what a call means.
+        run: the run; its step numbers the keys.
+        calls: the calls of the reply.
+        cut: the output limit cut the reply: none of its calls is executed.
+    """
+    decision = run.epoch.declared.decisions.get("offer")
+    proposals: list[Invocation] = []
+    for index, call in enumerate(calls):
+        key = f"{run.id}/{run.step}/{index}"
+        if cut:
+            proposals.append(Invocation(key, call, index, 0, call.tool, call.args, _cut()))
+            continue
+        resolved = agent.offer.resolve(call, agent.actions, decision)
+        if isinstance(resolved, ActionResult):
+            proposals.append(Invocation(key, call, index, 0, call.tool, call.args, resolved))
+            continue
+        several = len(resolved) > 1
+        for inner, (name, raw) in enumerate(resolved):
+            inner_key = f"{key}/{inner}" if several else key
+            proposals.append(_checked(agent, Invocation(inner_key, call, index, inner, name, raw)))
+    return proposals
+
+
+def _checked(agent: BuiltAgent, inv: Invocation) -> Invocation:
+    action = agent.actions.get(inv.action)
+    if action is None:
+        return evolve(inv, refusal=failure("UNKNOWN_ACTION", f"there is no action {inv.action!r}"))
+    checked = check_arguments(action, inv.args)
+    if isinstance(checked, ActionResult):
+        return evolve(inv, refusal=checked)
+    return evolve(inv, args=checked)
+
+
+def _cut() -> ActionResult:
+    recovery = ErrorRecovery(retryable=True, suggestion="Send the call again, with shorter arguments.")
+    return failure("OUTPUT_LIMIT", "the reply was cut by the output limit; this call was not executed", recovery)
+
+
+async def plan(agent: BuiltAgent, run: Run, proposals: Sequence[Invocation]) -> list[Planned]:
+    """Judge the proposals; nothing is stored yet and nobody is asked."""
+    judged = await judge(agent.plugins, agent.reviewer, run, proposals, agent.actions)
+    return [_planned(agent, item) for item in judged]
+
+
+def _planned(agent: BuiltAgent, judged: Judged) -> Planned:
+    inv = judged.invocation
+    if inv.refusal is not None:
+        return Planned(judged, "refused", inv.refusal)
+    verdict = judged.judgement.verdict
+    if verdict is Verdict.ALLOW:
+        return Planned(judged, "intended")
+    held = verdict in HOLDING and agent.approvals is not None
+    result = refusal(judged, agent.actions[inv.action], held=held)
+    return Planned(judged, "held" if held else "denied", result)
+
+
+async def ask_people(agent: BuiltAgent, tx: Tx, run: Run, planned: Sequence[Planned]) -> list[Planned]:
+    """Store a request for each held call, in the transaction that stores the plan.
+
+    A request that cannot be stored denies its call.
+    """
+    out: list[Planned] = []
+    for item in planned:
+        if item.status != "held" or agent.approvals is None:
+            out.append(item)
+            continue
+        try:
+            request = await agent.approvals.ask(tx, run, item.invocation, item.judged.judgement)
+        except Exception as error:  # noqa: BLE001  (whatever a plugin raises, the call must not run)
+            reason = f"the request could not be stored ({type(error).__name__}: {error})"
+            out.append(evolve(item, status="denied", result=failure("POLICY_DENIED", reason)))
+        else:
+            out.append(evolve(item, request=request))
+    return out
+
+
+def by_call(planned: Sequence[Planned]) -> Mapping[int, list[Planned]]:
+    """Group executions by the call they answer, in call order."""
+    groups: dict[int, list[Planned]] = {}
+    for item in planned:
+        groups.setdefault(item.invocation.index, []).append(item)
+    return groups

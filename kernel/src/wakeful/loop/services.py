@@ -1,0 +1,103 @@
+"""What the kernel does for plugins, and what actions and stages are handed."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from attrs import define, field
+
+from wakeful.loop.journal import save_state
+from wakeful.types import Action, Clock, IdSource, Json, NotAvailableError, Reply, Run, Services, Tx
+
+if TYPE_CHECKING:
+    from sqlalchemy import Executable
+
+    from wakeful.store.engine import Store
+
+log = logging.getLogger("wakeful")
+
+Asker = Callable[[Run, str, str], Awaitable[Reply]]
+
+
+@define(eq=False)
+class PluginServices:
+    """The services of one plugin of one agent, bound to the plugin's namespace.
+
+    ``store``, ``catalogue_`` and ``asker`` are filled in when the agent is built.
+    """
+
+    plugin: str
+    clock: Clock
+    ids: IdSource
+    folder: Path
+    secrets: tuple[str, ...] = field(default=(), repr=False)
+    store: Store | None = None
+    catalogue_: Mapping[str, Action] = field(factory=dict, repr=False)
+    asker: Asker | None = field(default=None, repr=False)
+    listeners: list[Callable[[str, str], None]] = field(factory=list, repr=False)
+
+    async def read(self, statement: Executable) -> Sequence[Any]:
+        """Run a SELECT on the store and return its rows."""
+        return await self._store().read(lambda conn: conn.execute(statement).all())
+
+    async def ask(self, run: Run, kind: str, text: str) -> Reply:
+        """Ask the run's model with its stable prefix plus one trailing text."""
+        if self.asker is None:
+            msg = f"plugin {self.plugin!r} asked a model outside of an agent"
+            raise NotAvailableError(msg)
+        return await self.asker(run, kind, text)
+
+    async def save(self, run: Run, values: Mapping[str, Json]) -> None:
+        """Store values in this plugin's namespace of the conversation, at once."""
+        puts = [(self.plugin, key, value) for key, value in values.items()]
+        await self._store().write(lambda conn: save_state(conn, run.conversation, puts))
+
+    def catalogue(self, run: Run) -> Mapping[str, Action]:  # noqa: ARG002  (later runs may differ)
+        """Return every action the run may call, by tool name."""
+        return self.catalogue_
+
+    def report(self, message: str) -> None:
+        """Log ``message`` and pass it to whoever listens to the agent's runs."""
+        log.warning("%s: %s", self.plugin, message)
+        for listener in tuple(self.listeners):
+            listener(self.plugin, message)
+
+    def _store(self) -> Store:
+        if self.store is None:
+            msg = f"plugin {self.plugin!r} used the store before the agent was open"
+            raise NotAvailableError(msg)
+        return self.store
+
+
+@define
+class Context:
+    """The context of one execution, or of one result on its way through the stages.
+
+    ``pending`` collects what is put; the step applies it in call order when it closes.
+    """
+
+    run: Run
+    key: str
+    services: Services
+    owner: str
+    pending: list[tuple[str, str, Json]]
+    tx: Tx | None = None
+
+    @property
+    def idempotency_key(self) -> str:
+        """The key stored before the action ran; the same when an interrupted call runs again."""
+        return self.key
+
+    def get(self, key: str, default: Json = None) -> Json:
+        """Return a value of the declaring plugin's state, own writes of this step included."""
+        for owner, name, value in reversed(self.pending):
+            if owner == self.owner and name == key:
+                return value
+        return self.run.state.get(self.owner, {}).get(key, default)
+
+    def put(self, key: str, value: Json) -> None:
+        """Set a value of the declaring plugin's state."""
+        self.pending.append((self.owner, key, value))

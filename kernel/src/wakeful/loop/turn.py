@@ -1,0 +1,189 @@
+"""A turn: steps until the model answers, something ends the run, or it waits for a person."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Callable
+
+from attrs import evolve, frozen
+
+from wakeful.loop.act import Acted, act
+from wakeful.loop.ask import reply_to
+from wakeful.loop.journal import Asked
+from wakeful.loop.live import Live, exceeded
+from wakeful.types import (
+    Answer,
+    Call,
+    Final,
+    ModelError,
+    Notice,
+    Reply,
+    ReplyReceived,
+    Request,
+    RunEnded,
+    RunStatus,
+    StepStarted,
+    Stop,
+    Text,
+)
+from wakeful.waiting import settle
+
+#: Replies in a row that may be cut inside a call: the model is told and asked again once.
+CUTS = 1
+
+
+@frozen
+class Outcome:
+    """How a run ends; None as an outcome means that it goes on."""
+
+    status: RunStatus
+    text: str = ""
+    error: str = ""
+    final: Final | None = None
+
+
+async def drive(live: Live, first: Callable[[Live], Awaitable[object]]) -> Answer:
+    """Run steps until the run ends or parks, store how, and tell the observers.
+
+    Cancelling the task that runs this ends the run as cancelled, with a legal transcript.
+
+    Args:
+        live: the run.
+        first: what comes before the first step: retrieving context, or carrying out decisions.
+
+    Raises:
+        StoreError: the database can no longer be written.
+    """
+    try:
+        await first(live)
+        outcome = await _steps(live)
+    except asyncio.CancelledError:
+        _uncancel()
+        outcome = Outcome(RunStatus.CANCELLED, "The run was cancelled.")
+    except ModelError as error:
+        message = live.redactor.text(str(error))
+        outcome = Outcome(RunStatus.FAILED, error=f"{error.kind}: {message}")
+    return await settle(_end(live, outcome))
+
+
+def _uncancel() -> None:
+    task = asyncio.current_task()
+    if task is not None:
+        task.uncancel()
+
+
+async def _steps(live: Live) -> Outcome:
+    while True:
+        limit = exceeded(live)
+        if limit:
+            return Outcome(RunStatus.LIMIT_REACHED, f"Stopped: {limit} was reached.", error=limit)
+        live.update(step=live.run.step + 1)
+        outcome = await _step(live)
+        if outcome is not None:
+            return outcome
+
+
+async def _step(live: Live) -> Outcome | None:
+    await live.emit(StepStarted(live.run.id, live.run.step))
+    started = live.clock.now()
+    try:
+        request, reply, asked = await reply_to(live)
+    except asyncio.CancelledError:
+        await settle(live.journal.failed_step(live.run, Asked("step", started, ""), "cancelled", "cancelled"))
+        raise
+    except TimeoutError:
+        limit = f"the limit of {live.run.limits.seconds:g} seconds"
+        await live.journal.failed_step(live.run, Asked("step", started, ""), "failed", limit)
+        return Outcome(RunStatus.LIMIT_REACHED, f"Stopped: {limit} was reached.", error=limit)
+    except ModelError as error:
+        message = live.redactor.text(str(error))
+        await live.journal.failed_step(live.run, Asked("step", started, ""), "failed", message)
+        raise
+    await settle(_record(live, request, reply, asked))
+    return await _react(live, reply)
+
+
+async def _record(live: Live, request: Request, reply: Reply, asked: Asked) -> None:
+    rows = await live.journal.reply(live.run, asked, request, reply)
+    live.append(rows)
+    if request.keep is not None:
+        live.update(kept=(*live.run.kept, request.keep))
+    live.update(previous=request.sent or live.run.previous)
+    await live.emit(ReplyReceived(live.run.id, live.run.step, reply))
+
+
+async def _react(live: Live, reply: Reply) -> Outcome | None:
+    calls = [item for item in reply.items if isinstance(item, Call)]
+    text = "\n\n".join(item.text for item in reply.items if isinstance(item, Text))
+    if not calls:
+        return _without_calls(reply, text)
+    cut = reply.stop is Stop.LENGTH
+    live.cuts = live.cuts + 1 if cut else 0
+    acted: Acted = await act(live, calls, cut=cut)
+    if acted.interrupted:
+        return Outcome(RunStatus.CANCELLED, "The run was cancelled.")
+    if acted.final is not None:
+        return Outcome(RunStatus.COMPLETED, acted.final.text, final=acted.final)
+    if live.cuts > CUTS:
+        error = "the output limit cut the reply inside a call, twice"
+        return Outcome(RunStatus.FAILED, text, error=f"malformed: {error}")
+    return None
+
+
+def _without_calls(reply: Reply, text: str) -> Outcome | None:
+    if reply.stop is Stop.PAUSE:
+        return None
+    if reply.stop is Stop.REFUSED:
+        return Outcome(RunStatus.FAILED, text, error="refused: the model refused to answer")
+    cut = "the output limit cut the answer" if reply.stop is Stop.LENGTH else ""
+    return Outcome(RunStatus.COMPLETED, text, error=cut)
+
+
+async def _end(live: Live, outcome: Outcome) -> Answer:
+    run, final = live.run, outcome.final
+    status, pending = outcome.status, await _pending(live)
+    if pending and status is RunStatus.COMPLETED:
+        status = RunStatus.AWAITING_APPROVAL
+    answer = Answer(
+        text=live.redactor.text(outcome.text),
+        status=status,
+        run_id=run.id,
+        conversation=run.conversation,
+        usage=run.usage,
+        pending=pending,
+        error="; ".join(filter(None, (outcome.error, *_unmet(live, status)))),
+    )
+    if final is not None:
+        answer = _with_disposition(answer, final)
+    live.update(status=status)
+    await live.journal.end(live.run, answer)
+    for failure in await live.agent.plugins.turn_ended(live.run, answer):
+        await live.emit(Notice(failure.plugin, live.redactor.text(str(failure))))
+    await live.emit(RunEnded(answer))
+    return answer
+
+
+async def _pending(live: Live) -> tuple[str, ...]:
+    if live.agent.approvals is None:
+        return ()
+    return tuple(request.id for request in await live.agent.approvals.pending(live.run.id))
+
+
+def _with_disposition(answer: Answer, final: Final) -> Answer:
+    """Apply what a final result says; a pending approval always reaches the user."""
+    if answer.pending:
+        return answer
+    return evolve(answer, disposition=final.disposition, reaction=final.reaction)
+
+
+def _unmet(live: Live, status: RunStatus) -> list[str]:
+    """Name the actions that had to run more often than they did, once the run is over."""
+    if status is not RunStatus.COMPLETED:
+        return []
+    counts = Counter(name for name, _, _ in live.run.done)
+    return [
+        f"{name} ran {counts[name]} times and had to run {action.min_executions}"
+        for name, action in sorted(live.agent.actions.items())
+        if action.min_executions and counts[name] < action.min_executions
+    ]

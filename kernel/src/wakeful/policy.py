@@ -1,0 +1,135 @@
+"""Judging the calls of a step: limits first, then every plugin's verdict, the strictest wins."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from attrs import evolve, frozen
+
+from wakeful.plugins.hooks import AgentPlugins
+from wakeful.types import (
+    Action,
+    ActionResult,
+    ErrorRecovery,
+    Invocation,
+    Judgement,
+    Reviewer,
+    Run,
+    Verdict,
+    failure,
+)
+
+
+@frozen
+class Judged:
+    """A proposal, the judgement that counts, and every plugin's word on it."""
+
+    invocation: Invocation
+    judgement: Judgement
+    answers: tuple[Judgement, ...] = ()
+
+    @property
+    def reason(self) -> str:
+        """The reasons of all answers that are as strict as the verdict, in one line."""
+        same = [answer for answer in self.answers if answer.verdict is self.judgement.verdict and answer.reason]
+        return "; ".join(dict.fromkeys(answer.reason for answer in same)) or self.judgement.reason
+
+
+@frozen
+class PersonReviewer:
+    """The default reviewer: whatever should be reviewed must be approved by a person."""
+
+    async def review(self, run: Run, inv: Invocation, judgement: Judgement) -> Judgement:  # noqa: ARG002
+        """Return the judgement raised to REQUIRE_APPROVAL."""
+        return evolve(judgement, verdict=Verdict.REQUIRE_APPROVAL)
+
+
+def over_limit(run: Run, action: Action, earlier: Sequence[Invocation]) -> ActionResult | None:
+    """Return the refusal when ``max_executions`` is used up, counting this step's earlier calls."""
+    if action.max_executions is None:
+        return None
+    counts = Counter(name for name, _, _ in run.done)
+    counts.update(inv.action for inv in earlier if inv.refusal is None)
+    if counts[action.tool_name] < action.max_executions:
+        return None
+    message = f"{action.name} may run {action.max_executions} times in a run and has"
+    return failure("LIMIT_REACHED", message, ErrorRecovery(retryable=False, suggestion="Go on without it."))
+
+
+async def judge(
+    plugins: AgentPlugins,
+    reviewer: Reviewer,
+    run: Run,
+    proposals: Sequence[Invocation],
+    catalogue: Mapping[str, Action],
+) -> list[Judged]:
+    """Judge all proposals of a step, in call order, before any of them runs.
+
+    A proposal that is refused already (unknown tool, wrong arguments) is passed through.
+    """
+    judged: list[Judged] = []
+    earlier: list[Invocation] = []
+    for inv in proposals:
+        item = await judge_one(plugins, reviewer, run, inv, catalogue, earlier)
+        judged.append(item)
+        earlier.append(item.invocation)
+    return judged
+
+
+async def judge_one(
+    plugins: AgentPlugins,
+    reviewer: Reviewer,
+    run: Run,
+    inv: Invocation,
+    catalogue: Mapping[str, Action],
+    earlier: Sequence[Invocation],
+) -> Judged:
+    """Judge one proposal; see :func:`judge`."""
+    if inv.refusal is not None:
+        return Judged(inv, Judgement(Verdict.ALLOW))
+    action = catalogue[inv.action]
+    refusal = over_limit(run, action, earlier)
+    if refusal is not None:
+        return Judged(evolve(inv, refusal=refusal), Judgement(Verdict.ALLOW))
+    answers = plugins.verdicts(run, inv, action, tuple(earlier))
+    strictest = max(answers, key=lambda answer: answer.verdict, default=Judgement(Verdict.ALLOW))
+    if strictest.verdict is Verdict.AUTO_REVIEW:
+        strictest = await _review(reviewer, run, inv, strictest)
+        answers = (*answers, strictest)
+    return Judged(inv, strictest, answers)
+
+
+async def _review(reviewer: Reviewer, run: Run, inv: Invocation, judgement: Judgement) -> Judgement:
+    try:
+        return await reviewer.review(run, inv, judgement)
+    except Exception as error:  # noqa: BLE001  (a judge that fails sends the call to a person)
+        reason = f"the review failed ({type(error).__name__}: {error})"
+        return evolve(judgement, verdict=Verdict.REQUIRE_APPROVAL, reason=reason)
+
+
+_REFUSALS = {
+    Verdict.DENY: ("", "was denied"),
+    Verdict.DEFER: ("POLICY_DEFERRED", "may not run now"),
+    Verdict.STAGE: ("STAGED", "is held as a draft until a person confirms or drops it"),
+    Verdict.REQUIRE_APPROVAL: ("POLICY_APPROVAL_REQUIRED", "waits for a person's approval"),
+}
+
+
+def refusal(judged: Judged, action: Action, *, held: bool) -> ActionResult:
+    """Return the result a model reads for a call that does not run now.
+
+    Args:
+        judged: the judged call; its verdict is not ALLOW.
+        action: what it would have executed.
+        held: whether an approvals plugin stored it; otherwise it is denied.
+    """
+    verdict = judged.judgement.verdict
+    code, what = _REFUSALS[verdict]
+    if verdict in {Verdict.STAGE, Verdict.REQUIRE_APPROVAL} and not held:
+        what = "needs a person's approval, and this agent has nobody to ask"
+        code = "POLICY_DENIED"
+    reason = f": {judged.reason}" if judged.reason else ""
+    advice = "Go on with other work; its outcome will follow." if held else "Go on without it."
+    recovery = ErrorRecovery(retryable=False, suggestion=advice)
+    return failure(code or judged.judgement.code, f"{action.name} {what}{reason}", recovery)

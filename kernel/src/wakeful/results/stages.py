@@ -1,0 +1,54 @@
+"""Stamping trust and running the stages of plugins over a result."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from attrs import evolve
+
+from wakeful.types import (
+    Action,
+    ActionContext,
+    ActionResult,
+    PluginError,
+    Stage,
+    Trust,
+    WakefulError,
+    failure,
+)
+
+
+def stamp(action: Action | None, result: ActionResult) -> ActionResult:
+    """Return the result with its effective trust and source: the worse of action and result.
+
+    A refusal by the kernel is the kernel's own word and keeps its trust. Directives of a result
+    that is not trusted, or of an action that may give none, are dropped.
+    """
+    if action is None:
+        return result
+    trust = max(action.output_trust, result.trust or Trust.TRUSTED)
+    source = result.source or f"action:{action.name}"
+    keep = trust is Trust.TRUSTED and action.directives_allowed
+    return evolve(result, trust=trust, source=source, directives=result.directives if keep else ())
+
+
+async def apply_stages(
+    stages: Sequence[Stage], ctx: ActionContext, action: Action | None, result: ActionResult
+) -> ActionResult:
+    """Run ``stages`` in their order; a stage may worsen trust, never better it.
+
+    A stage that raises fails this result alone, with the code ``STAGE_FAILED``; an error of the
+    store itself passes through, since the transaction is lost with it.
+    """
+    for stage in stages:
+        try:
+            changed = await stage.apply(ctx, action, result)
+        except WakefulError as error:
+            if isinstance(error, PluginError):
+                return failure("STAGE_FAILED", str(error))
+            raise
+        except Exception as error:  # noqa: BLE001  (whatever a plugin raises is reported by name)
+            return failure("STAGE_FAILED", f"stage {stage.name!r} failed: {type(error).__name__}: {error}")
+        worst = max(changed.trust or Trust.TRUSTED, result.trust or Trust.TRUSTED)
+        result = changed if changed.trust is worst else evolve(changed, trust=worst)
+    return result

@@ -1,0 +1,59 @@
+"""Waiting with a limit on an injected clock."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Coroutine
+from typing import Any, TypeVar
+
+from wakeful.types import Clock
+
+T = TypeVar("T")
+
+#: Seconds that cancelled work may take to clean up before it is abandoned.
+GRACE = 5.0
+
+
+async def within(clock: Clock, seconds: float, work: Coroutine[Any, Any, T]) -> T:
+    """Await ``work`` for at most ``seconds`` of ``clock``.
+
+    Raises:
+        TimeoutError: the time is over; ``work`` was cancelled and had a moment to clean up.
+    """
+    task = asyncio.ensure_future(work)
+    timer = asyncio.ensure_future(clock.sleep(seconds))
+    try:
+        await asyncio.wait({task, timer}, return_when=asyncio.FIRST_COMPLETED)
+        if task.done():
+            return task.result()
+        raise TimeoutError
+    finally:
+        await stop(task, timer)
+
+
+async def stop(*tasks: asyncio.Future[Any]) -> None:
+    """Cancel the tasks and wait until they have ended, at most :data:`GRACE` seconds."""
+    pending = [task for task in tasks if not task.done()]
+    for task in pending:
+        task.cancel()
+    if pending:
+        await asyncio.wait(pending, timeout=GRACE)
+
+
+async def settle(work: Awaitable[T]) -> T:
+    """Await ``work`` to its end even if the caller is cancelled meanwhile, then pass that on."""
+    task = asyncio.ensure_future(work)
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError as error:
+            if task.cancelled():
+                raise
+            cancelled = error
+        except Exception:  # noqa: BLE001  (task.result() below raises it)
+            break
+    result = task.result()
+    if cancelled is not None:
+        raise cancelled
+    return result
