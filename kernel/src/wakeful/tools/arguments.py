@@ -13,7 +13,7 @@ from wakeful.tools.coerce import coerce
 from wakeful.tools.decode import Refused, decode, plain
 from wakeful.tools.problems import Finding, explain, report
 from wakeful.tools.schemas import closed, known_properties
-from wakeful.types import Action, ActionResult, ErrorRecovery, Json, clean, failure
+from wakeful.types import Action, ActionResult, DeclarationError, ErrorRecovery, Json, clean, failure
 
 _checkers: WeakKeyDictionary[Action, Checker] = WeakKeyDictionary()
 
@@ -22,10 +22,14 @@ class Checker:
     """The compiled check of one action; made at its first call and kept as long as the action."""
 
     def __init__(self, action: Action) -> None:
-        """Compile the schema, with every object that names its properties closed to others."""
+        """Compile the schema, with every object that names its properties closed to others.
+
+        Raises:
+            DeclarationError: the schema is not valid.
+        """
         self.schema: dict[str, Json] = closed(action.schema or {"type": "object"}, root=True)
         self.properties = known_properties(self.schema)
-        self._validator = _compile(self.schema)
+        self._validator = _compile(self.schema, action.name)
 
     def check(self, value: Mapping[str, Json]) -> tuple[dict[str, Json], list[Finding]]:
         """Return the coerced arguments and what is wrong with them."""
@@ -69,12 +73,17 @@ def check_arguments(action: Action, raw: str | Mapping[str, Json]) -> dict[str, 
     return report(action.tool_name, checker.schema, found) if found else args
 
 
-def _compile(schema: dict[str, Json]) -> Any:
+def _compile(schema: dict[str, Json], name: str) -> Any:
     import jsonschema_rs  # late: a check may never be needed, and importing wakeful stays cheap
 
-    return jsonschema_rs.Draft202012Validator(
-        schema, validate_formats=True, formats={"time": _is_time}, offline=True
-    )
+    try:
+        # Offline: a reference in a schema from outside must not make this process fetch anything.
+        return jsonschema_rs.Draft202012Validator(
+            schema, validate_formats=True, formats={"time": _is_time}, offline=True
+        )
+    except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError) as error:
+        what = str(error).splitlines()[0][:200]
+        raise DeclarationError(f"action {name!r}: its schema is not valid: {what}") from error
 
 
 def _is_time(text: str) -> bool:

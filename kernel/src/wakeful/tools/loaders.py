@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from wakeful.tools.arguments import checker_of
 from wakeful.tools.coerce import coerce
 from wakeful.tools.declare import checked_tool_name, effect_of, result_code, trust_of
 from wakeful.tools.shapes import DECIMAL_PATTERN, json_type
@@ -97,11 +98,7 @@ def action_from_data(
         category=_text(data, "category"),
         owner=owner,
     )
-    try:
-        checker_of(action)
-    except Exception as error:  # jsonschema_rs raises several kinds; the first line says what
-        what = str(error).splitlines()[0]
-        raise DeclarationError(f"action {name!r}: its schema is not valid: {what}") from error
+    checker_of(action)
     return action
 
 
