@@ -59,7 +59,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:  # noqa: ANN401  (a module attribute can be anything)
+def __getattr__(name: str) -> Any:
     if name not in _WHERE:
         msg = f"module 'wakeful' has no attribute {name!r}"
         raise AttributeError(msg)

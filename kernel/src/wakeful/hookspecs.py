@@ -195,8 +195,4 @@ class PlatformHooks(Protocol):
 
 def specs(owner: type) -> dict[str, Kind]:
     """Return the hooks of ``AgentHooks`` or ``PlatformHooks`` by name, with their kinds."""
-    return {
-        name: value.wakeful_kind
-        for name, value in vars(owner).items()
-        if hasattr(value, "wakeful_kind")
-    }
+    return {name: value.wakeful_kind for name, value in vars(owner).items() if hasattr(value, "wakeful_kind")}

@@ -32,7 +32,9 @@ class Judged:
     @property
     def reason(self) -> str:
         """The reasons of all answers that are as strict as the verdict, in one line."""
-        same = [answer for answer in self.answers if answer.verdict is self.judgement.verdict and answer.reason]
+        same = [
+            answer for answer in self.answers if answer.verdict is self.judgement.verdict and answer.reason
+        ]
         return "; ".join(dict.fromkeys(answer.reason for answer in same)) or self.judgement.reason
 
 

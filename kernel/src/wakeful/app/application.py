@@ -149,7 +149,9 @@ class App:
         thread = conversation or ids.new("conv")
         run_id = ids.new("run")
         async with self._runs.lane(thread):
-            return await self._runs.complete(run_id, self._open_and_drive(agent, run_id, thread, text, user, emit))
+            return await self._runs.complete(
+                run_id, self._open_and_drive(agent, run_id, thread, text, user, emit)
+            )
 
     async def _open_and_drive(
         self, agent: BuiltAgent, run_id: str, thread: str, text: str, user: str, emit: EmitEvent
@@ -172,7 +174,7 @@ class App:
             await emit(RunStarted(run_id, view.conversation, agent.name))
             return await self._runs.complete(run_id, self._drive(live, carry_out))
 
-    async def _drive(self, live: Live, first: Any) -> Answer:  # noqa: ANN401  (a step before the first)
+    async def _drive(self, live: Live, first: Any) -> Answer:
         self._runs.lives[live.run.id] = live
         try:
             return await drive(live, first)
@@ -199,7 +201,7 @@ class App:
             raise NotFoundError(msg)
         return await side_question(live, kind, text)
 
-    async def _find(self, run_id: str) -> Any:  # noqa: ANN401  (a database row)
+    async def _find(self, run_id: str) -> Any:
         query = select(run_table.c.agent, run_table.c.conversation_id).where(run_table.c.id == run_id)
         found = await self.store.read(lambda conn: conn.execute(query).first())
         if found is None:

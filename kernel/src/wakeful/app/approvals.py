@@ -56,8 +56,8 @@ class ApprovalDesk:
         msg = f"request {request_id!r} is unknown, already decided, or not for {by!r} to decide"
         raise NotFoundError(msg + nearest(request_id, open_ids))
 
-    def _slots(self) -> list[Approvals]:
-        slots = [agent.approvals for agent in self.agents.values() if agent.approvals is not None]
+    def _slots(self) -> tuple[Approvals, ...]:
+        slots = tuple(agent.approvals for agent in self.agents.values() if agent.approvals is not None)
         if not slots:
             msg = "no agent has a plugin that stores approvals; enable one that fills policy_approvals"
             raise NotAvailableError(msg)

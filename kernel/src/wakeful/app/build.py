@@ -120,7 +120,9 @@ class Builder:
             provider = self.platform.provider(scheme)
             plugin = self.platform.get(scheme)
             raw = plan.config.settings.get(scheme, {})
-            settings = None if plugin is None else settings_of(plugin, scheme, raw, f"{where}.plugins.{scheme}")
+            settings = (
+                None if plugin is None else settings_of(plugin, scheme, raw, f"{where}.plugins.{scheme}")
+            )
             return provider.bind(rest, settings, resolve)
 
         try:
@@ -180,7 +182,9 @@ class Builder:
             other = actions.get(action.tool_name)
             if other is not None:
                 both = f"{other.owner!r} and {action.owner!r}"
-                what = f"tool {action.tool_name!r} is declared by {both}; drop one, or give it another tool_name"
+                what = (
+                    f"tool {action.tool_name!r} is declared by {both}; drop one, or give it another tool_name"
+                )
                 problems.append(Problem(where, what))
             actions[action.tool_name] = action
         if problems:

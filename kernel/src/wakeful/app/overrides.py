@@ -26,11 +26,16 @@ def overridden(
         override = overrides_for(name, action.name, overrides)
         used |= {pattern for pattern in overrides if override is overrides[pattern]}
         changed[name] = action if override is None else evolve(action, **override.changes())
-    unused = [pattern for pattern in overrides if pattern not in used and not _matches(pattern, actions, overrides)]
+    unused = [
+        pattern for pattern in overrides if pattern not in used and not _matches(pattern, actions, overrides)
+    ]
     if unused:
         raise ConfigError(
             [
-                Problem(f'{where}.action."{pattern}"', f"matches no action of this agent{nearest(pattern, actions)}")
+                Problem(
+                    f'{where}.action."{pattern}"',
+                    f"matches no action of this agent{nearest(pattern, actions)}",
+                )
                 for pattern in unused
             ]
         )

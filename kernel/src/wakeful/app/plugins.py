@@ -61,12 +61,18 @@ def instance(
     except WakefulError:
         raise
     except Exception as error:
-        raise ConfigError([Problem(where, f"making the plugin raised {type(error).__name__}: {error}")]) from error
+        raise ConfigError(
+            [Problem(where, f"making the plugin raised {type(error).__name__}: {error}")]
+        ) from error
 
 
 def _arguments(plugin: type, settings: object, services: PluginServices) -> tuple[object, ...]:
     """Return as many of (settings, services) as the class takes, so that a small plugin stays small."""
-    if has(plugin) or "__init__" in vars(plugin) or any("__init__" in vars(base) for base in plugin.__mro__[:-1]):
+    if (
+        has(plugin)
+        or "__init__" in vars(plugin)
+        or any("__init__" in vars(base) for base in plugin.__mro__[:-1])
+    ):
         takes = [
             parameter
             for parameter in inspect.signature(plugin).parameters.values()
@@ -99,7 +105,7 @@ class Platform:
     problems: dict[str, tuple[Problem, ...]] = field(factory=dict)
     _hooks: PlatformPlugins | None = None
 
-    def take(self, names: Iterable[str], own: Mapping[str, object] = {}) -> None:  # noqa: B006  (never written)
+    def take(self, names: Iterable[str], own: Mapping[str, object] = {}) -> None:
         """Load what is not loaded yet; what fails is kept under ``problems``."""
         missing = [n for n in names if n not in self.classes and n not in self.objects and n not in own]
         loaded = load(missing)

@@ -76,7 +76,9 @@ def _warnings(agent: BuiltAgent, plan: Blueprint) -> list[str]:
     risky = sorted(n for n, a in agent.actions.items() if a.effect in {Effect.EXTERNAL, Effect.FETCH})
     outside = sorted(n for n, a in agent.actions.items() if a.output_trust is not Trust.TRUSTED)
     if risky and not agent.plugins.impls("policy_verdict"):
-        found.append(f"no plugin judges calls, and these can reach outside or cannot be undone: {', '.join(risky)}")
+        found.append(
+            f"no plugin judges calls, and these can reach outside or cannot be undone: {', '.join(risky)}"
+        )
     if outside and agent.plugins.slot_owner("result_envelope") is None:
         found.append(f"no plugin marks outside text as data; it comes from: {', '.join(outside)}")
     if agent.approvals is None and agent.plugins.impls("policy_verdict"):

@@ -72,7 +72,9 @@ class Runs:
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def streamed(start: Callable[[Callable[[Event], Any]], Coroutine[Any, Any, Answer]]) -> AsyncIterator[Event]:
+async def streamed(
+    start: Callable[[Callable[[Event], Any]], Coroutine[Any, Any, Answer]],
+) -> AsyncIterator[Event]:
     """Yield the events of a run as they happen; leaving the loop early cancels the run.
 
     Args:

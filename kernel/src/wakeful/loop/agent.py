@@ -78,5 +78,7 @@ def changes(old: Declared, new: Declared) -> str:
         reasons.append("sections: " + ", ".join(changed))
     if old.decisions != new.decisions:
         slots = sorted({*old.decisions, *new.decisions})
-        reasons.append("decided anew: " + ", ".join(s for s in slots if old.decisions.get(s) != new.decisions.get(s)))
+        reasons.append(
+            "decided anew: " + ", ".join(s for s in slots if old.decisions.get(s) != new.decisions.get(s))
+        )
     return "; ".join(reasons) or "declarations changed"

@@ -41,7 +41,9 @@ def _enveloped(live: Live, fragment: Fragment) -> Fragment:
     if fragment.trust is Trust.TRUSTED:
         return fragment
     mark = nonce(live.run.secret, f"state/{fragment.name}")
-    return evolve(fragment, text=live.agent.envelope.wrap(fragment.text, fragment.trust, fragment.source, mark))
+    return evolve(
+        fragment, text=live.agent.envelope.wrap(fragment.text, fragment.trust, fragment.source, mark)
+    )
 
 
 async def ask(live: Live, request: Request, *, stream: bool = True) -> Reply:

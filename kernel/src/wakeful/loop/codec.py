@@ -70,7 +70,10 @@ def load_result(text: str) -> ActionResult:
 def _load_recovery(value: Mapping[str, Json]) -> ErrorRecovery:
     params = tuple(
         InvalidParam(
-            item["param"], item["reason"], item.get("expected_format", ""), tuple(item.get("allowed_values", ()))
+            item["param"],
+            item["reason"],
+            item.get("expected_format", ""),
+            tuple(item.get("allowed_values", ())),
         )
         for item in value.get("invalid_params", ())
     )

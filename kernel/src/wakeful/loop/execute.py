@@ -25,19 +25,22 @@ log = logging.getLogger("wakeful")
 async def execute(
     action: Action, args: Mapping[str, Json], ctx: ActionContext, middleware: Sequence[Middleware]
 ) -> ActionResult:
-    """Run ``action`` and return its result, stamped with its effective trust. Never raises but on cancellation.
+    """Run ``action`` and return its result, stamped with its effective trust.
 
+    Never raises but on cancellation.
     What the kernel itself says (a time-out, an exception's name) is trusted; an exception's text
     may hold outside data and takes the action's trust.
     """
     try:
         result = await within(ctx.services.clock, action.timeout_s, _around(action, args, ctx, middleware))
     except TimeoutError:
-        recovery = ErrorRecovery(retryable=action.reruns, suggestion="Ask for less at once, or go on without it.")
+        recovery = ErrorRecovery(
+            retryable=action.reruns, suggestion="Ask for less at once, or go on without it."
+        )
         return failure("TIMEOUT", f"{action.name} did not end within {action.timeout_s:g} s", recovery)
     except ActionError as error:
         result = ActionResult(success=False, code=error.code, message=error.message, recovery=error.recovery)
-    except Exception as error:  # noqa: BLE001  (an action may raise anything; the model is told)
+    except Exception as error:
         log.warning("action %s failed", action.tool_name, exc_info=True)
         result = ActionResult(success=False, code="ERROR", message=f"{type(error).__name__}: {error}"[:1000])
     return stamp(action, result)

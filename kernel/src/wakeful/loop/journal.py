@@ -13,7 +13,16 @@ from attrs import evolve, frozen
 from sqlalchemy import bindparam, insert, update
 
 from wakeful.loop.codec import dump_items, dump_kept, dump_reply, dump_result, dump_sent
-from wakeful.store.tables import action_call, conversation, epoch, message, model_call, plugin_state, run, step
+from wakeful.store.tables import (
+    action_call,
+    conversation,
+    epoch,
+    message,
+    model_call,
+    plugin_state,
+    run,
+    step,
+)
 from wakeful.types import (
     ActionResult,
     Answer,
@@ -58,7 +67,10 @@ _SET_STEP = (
     update(step)
     .where(step.c.run_id == bindparam("run_"), step.c.number == bindparam("number_"))
     .values(
-        status=bindparam("status_"), output=bindparam("output_"), error=bindparam("error_"), ended_at=bindparam("at_")
+        status=bindparam("status_"),
+        output=bindparam("output_"),
+        error=bindparam("error_"),
+        ended_at=bindparam("at_"),
     )
 )
 _SET_USAGE = (
@@ -85,7 +97,9 @@ _SET_RESULT = (
         ended_at=bindparam("at_"),
     )
 )
-_SET_SEQ = update(action_call).where(action_call.c.key == bindparam("key_")).values(result_seq=bindparam("seq_"))
+_SET_SEQ = (
+    update(action_call).where(action_call.c.key == bindparam("key_")).values(result_seq=bindparam("seq_"))
+)
 
 
 def usage_columns(usage: Usage) -> dict[str, Json]:
@@ -329,5 +343,7 @@ def save_state(conn: Connection, conversation_id: str, puts: Sequence[tuple[str,
         text = canonical(clean(value))
         if conn.execute(update(plugin_state).where(where).values(value=text)).rowcount == 0:
             conn.execute(
-                insert(plugin_state).values(conversation_id=conversation_id, plugin=plugin, key=key, value=text)
+                insert(plugin_state).values(
+                    conversation_id=conversation_id, plugin=plugin, key=key, value=text
+                )
             )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from attrs import define, evolve, field
 
@@ -44,7 +44,7 @@ class Live:
     cuts: int = 0
     notices: list[str] = field(factory=list)
 
-    def update(self, **values: object) -> Run:
+    def update(self, **values: Any) -> Run:
         """Make the next view current and return it."""
         self.run = evolve(self.run, now=self.clock.now(), **values)
         return self.run

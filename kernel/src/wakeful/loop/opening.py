@@ -11,7 +11,14 @@ from sqlalchemy import insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from wakeful.loop.agent import BuiltAgent, changes
-from wakeful.loop.codec import dump_fragments, dump_limits, load_declared, load_fragments, load_items, load_sent
+from wakeful.loop.codec import (
+    dump_fragments,
+    dump_limits,
+    load_declared,
+    load_fragments,
+    load_items,
+    load_sent,
+)
 from wakeful.loop.journal import append_rows
 from wakeful.store.tables import action_call, conversation, declaration, epoch, message, plugin_state, run
 from wakeful.types import (
@@ -68,9 +75,7 @@ def open_turn(conn: Connection, agent: BuiltAgent, opening: Opening) -> Opened:
     """
     found = _conversation(conn, agent, opening)
     turn = found["turns"] + 1
-    conn.execute(
-        update(conversation).where(conversation.c.id == opening.conversation).values(turns=turn)
-    )
+    conn.execute(update(conversation).where(conversation.c.id == opening.conversation).values(turns=turn))
     current, sent, new_epoch = _epoch(conn, agent, opening)
     view = Run(
         id=opening.run_id,
@@ -147,7 +152,9 @@ def _epoch(conn: Connection, agent: BuiltAgent, opening: Opening) -> tuple[Epoch
         return Epoch(last.id, last.reason, agent.declared), load_sent(last.sent), False
     reason, number = "first turn", 1
     if last is not None:
-        body = conn.execute(select(declaration.c.body).where(declaration.c.digest == last.declaration)).scalar_one()
+        body = conn.execute(
+            select(declaration.c.body).where(declaration.c.digest == last.declaration)
+        ).scalar_one()
         reason, number = changes(load_declared(body), agent.declared), last.id + 1
     known = select(declaration.c.digest).where(declaration.c.digest == agent.declared_digest)
     if conn.execute(known).first() is None:
@@ -169,7 +176,6 @@ def _epoch(conn: Connection, agent: BuiltAgent, opening: Opening) -> tuple[Epoch
 def with_transcript(conn: Connection, view: Run) -> Run:
     """Return ``view`` with the conversation's rows, kept state and plugin state as stored."""
     rows = load_rows(conn, view.conversation)
-    first = next((row.seq for row in rows if row.meta.get("epoch") == view.epoch.id), 0)
     kept = tuple(
         Kept(row.meta["after"], row.meta["hashes"], row.text)
         for row in rows
@@ -184,25 +190,13 @@ def with_transcript(conn: Connection, view: Run) -> Run:
 
 def load_rows(conn: Connection, conversation_id: str) -> tuple[Row, ...]:
     """Return all rows of a conversation in order."""
-    columns = message.c
-    query = (
-        select(
-            columns.seq,
-            columns.kind,
-            columns.items,
-            columns.run_id,
-            columns.turn,
-            columns.step,
-            columns.trust,
-            columns.source,
-            columns.meta,
-        )
-        .where(columns.conversation_id == conversation_id)
-        .order_by(columns.seq)
-    )
+    names = ("seq", "kind", "items", "run_id", "turn", "step", "trust", "source", "meta")
+    query = select(*(message.c[name] for name in names)).where(message.c.conversation_id == conversation_id)
     return tuple(
         Row(seq, RowKind(kind), load_items(items), run_id, turn, step, Trust(trust), source, json.loads(meta))
-        for seq, kind, items, run_id, turn, step, trust, source, meta in conn.execute(query)
+        for seq, kind, items, run_id, turn, step, trust, source, meta in conn.execute(
+            query.order_by(message.c.seq)
+        )
     )
 
 
@@ -221,7 +215,9 @@ def take_up(conn: Connection, agent: BuiltAgent, run_id: str, now: datetime) -> 
     found = conn.execute(select(run).where(run.c.id == run_id)).mappings().one()
     status = RunStatus(found["status"])
     if not status.parked:
-        raise NotFoundError(f"run {run_id} is {status.value}; only a run that waits for a person can be resumed")
+        raise NotFoundError(
+            f"run {run_id} is {status.value}; only a run that waits for a person can be resumed"
+        )
     try:
         fenced = update(run).where(run.c.id == run_id, run.c.status == status.value)
         conn.execute(fenced.values(status="running", fence=found["fence"] + 1))
@@ -230,7 +226,7 @@ def take_up(conn: Connection, agent: BuiltAgent, run_id: str, now: datetime) -> 
     secret = conn.execute(
         select(conversation.c.secret).where(conversation.c.id == found["conversation_id"])
     ).scalar_one()
-    current, sent = _stored_epoch(conn, found)
+    current, sent = _stored_epoch(conn, dict(found))
     view = Run(
         id=run_id,
         agent=agent.view,

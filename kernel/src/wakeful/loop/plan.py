@@ -109,7 +109,9 @@ def _checked(agent: BuiltAgent, inv: Invocation) -> Invocation:
 
 def _cut() -> ActionResult:
     recovery = ErrorRecovery(retryable=True, suggestion="Send the call again, with shorter arguments.")
-    return failure("OUTPUT_LIMIT", "the reply was cut by the output limit; this call was not executed", recovery)
+    return failure(
+        "OUTPUT_LIMIT", "the reply was cut by the output limit; this call was not executed", recovery
+    )
 
 
 async def plan(agent: BuiltAgent, run: Run, proposals: Sequence[Invocation]) -> list[Planned]:

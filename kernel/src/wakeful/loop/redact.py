@@ -23,8 +23,12 @@ class Redactor:
     @classmethod
     def of(cls, secrets: tuple[str, ...]) -> Redactor:
         """Return a redactor for the secrets that are long enough, longest first."""
-        spelled = {word for secret in secrets for word in (secret, json.dumps(secret, ensure_ascii=False)[1:-1])}
-        return cls(tuple(sorted((word for word in spelled if len(word) >= SHORTEST), key=lambda w: (-len(w), w))))
+        spelled = {
+            word for secret in secrets for word in (secret, json.dumps(secret, ensure_ascii=False)[1:-1])
+        }
+        return cls(
+            tuple(sorted((word for word in spelled if len(word) >= SHORTEST), key=lambda w: (-len(w), w)))
+        )
 
     def text(self, text: str) -> str:
         """Return ``text`` without secrets."""

@@ -21,7 +21,9 @@ class PlainWindow:
 
 def state_block(fragments: Sequence[Fragment]) -> str:
     """Return the fragments inside runtime-state tags, forged tags escaped; empty if there are none."""
-    parts = [f"## {fragment.name}\n{escape_markers(fragment.text)}" for fragment in fragments if fragment.text]
+    parts = [
+        f"## {fragment.name}\n{escape_markers(fragment.text)}" for fragment in fragments if fragment.text
+    ]
     if not parts:
         return ""
     return f"<{STATE_TAG}>\n" + "\n\n".join(parts) + f"\n</{STATE_TAG}>"

@@ -33,7 +33,9 @@ def escape_item(item: Item) -> Item:
     if isinstance(item, Call):
         if not _FORGED.search(item.args):
             return item
-        escaped = _FORGED.sub(lambda found: found[0].replace("<", "\\u003c").replace("&", "\\u0026"), item.args)
+        escaped = _FORGED.sub(
+            lambda found: found[0].replace("<", "\\u003c").replace("&", "\\u0026"), item.args
+        )
         return evolve(item, args=escaped)
     escaped = escape_markers(item.text)
     return item if escaped is item.text else evolve(item, text=escaped)

@@ -66,7 +66,10 @@ def _recovery(recovery: ErrorRecovery) -> list[str]:
     for param in recovery.invalid_params:
         expected = f"; expected {param.expected_format}" if param.expected_format else ""
         allowed = ", ".join(scalar(value) for value in param.allowed_values)
-        lines.append(f"**Invalid:** `{param.param}` {param.reason}{expected}" + (f"; allowed: {allowed}" if allowed else ""))
+        lines.append(
+            f"**Invalid:** `{param.param}` {param.reason}{expected}"
+            + (f"; allowed: {allowed}" if allowed else "")
+        )
     if recovery.suggestion:
         lines.append(f"**How to recover:** {recovery.suggestion}")
     if recovery.suggested_values:

@@ -45,7 +45,11 @@ def scalar(value: Json) -> str:
 
 
 def _scalar(value: Json) -> bool:
-    return value is None or isinstance(value, bool | int | float) or (isinstance(value, str) and "\n" not in value)
+    return (
+        value is None
+        or isinstance(value, bool | int | float)
+        or (isinstance(value, str) and "\n" not in value)
+    )
 
 
 def _cell(value: Json) -> str:

@@ -147,9 +147,7 @@ class ActionResult:
 
 def failure(code: str, message: str, recovery: ErrorRecovery | None = None) -> ActionResult:
     """Return a failed result that is the kernel's own word, and so trusted."""
-    return ActionResult(
-        success=False, code=code, message=message, recovery=recovery, trust=Trust.TRUSTED
-    )
+    return ActionResult(success=False, code=code, message=message, recovery=recovery, trust=Trust.TRUSTED)
 
 
 class ActionError(Exception):

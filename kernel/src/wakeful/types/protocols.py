@@ -103,9 +103,7 @@ class Stage(Protocol):
     phase: Phase
     name: str
 
-    async def apply(
-        self, ctx: ActionContext, action: Action | None, result: ActionResult
-    ) -> ActionResult:
+    async def apply(self, ctx: ActionContext, action: Action | None, result: ActionResult) -> ActionResult:
         """Return the result, changed or not; ``action`` is None for a call of no known action."""
         ...
 

@@ -1,0 +1,1 @@
+"""The loop: a turn from its input to its answer, recorded step by step."""
