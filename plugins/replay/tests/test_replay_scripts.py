@@ -71,14 +71,26 @@ async def test_asking_again_gives_the_same_line(bench: Any, ask: Any) -> None:
     assert await model.complete(ask("a"), "c") == await model.complete(ask("a"), "c")
 
 
-async def test_empty_replies_and_replies_in_a_row_use_up_their_lines(bench: Any, ask: Any) -> None:
-    bench.write("odd.jsonl", "{}", '{"text": "a", "stop": "pause"}', '{"text": "b"}', '{"text": "c"}')
+async def test_asked_again_after_an_empty_reply_the_script_goes_on(bench: Any, ask: Any) -> None:
+    bench.write("odd.jsonl", "{}", '{"text": " "}', '{"text": "at last"}', '{"text": "next"}')
+    model = bench.bind("odd.jsonl")
+    assert (await model.complete(ask("hello"), "c")).items == ()
+    assert (await model.complete(ask("hello"), "other")).items == ()
+    assert (await model.complete(ask("hello"), "c")).items == (Text("assistant", " "),)
+    last = await model.complete(ask("hello"), "c")
+    assert last.items[-1] == Text("assistant", "at last")
+    after = await bench.bind("odd.jsonl").complete(ask("hello", *last.items, "more"), "c")
+    assert after.items[-1] == Text("assistant", "next")
+
+
+async def test_replies_in_a_row_use_up_their_lines(bench: Any, ask: Any) -> None:
+    bench.write("odd.jsonl", '{"text": "a", "stop": "pause"}', '{"text": "b"}', '{"text": "c"}')
     model, items, said = bench.bind("odd.jsonl"), ["hello"], []
-    for following in (["go on"], [], ["more"], []):
+    for following in ([], ["more"], []):
         reply = await model.complete(ask(*items), "c")
         said.append("".join(item.text for item in reply.items if isinstance(item, Text)))
         items += [*reply.items, *following]
-    assert said == ["", "a", "b", "c"]
+    assert said == ["a", "b", "c"]
 
 
 async def test_a_conversation_whose_beginning_was_left_out_goes_on_at_its_line(bench: Any, ask: Any) -> None:

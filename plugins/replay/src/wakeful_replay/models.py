@@ -21,14 +21,16 @@ from wakeful.types import (
     dump_item,
     load_item,
 )
-from wakeful_replay.cassette import Cassette
+from wakeful_replay.cassette import Cassette, Recent
 from wakeful_replay.lines import Header, Line, as_written
-from wakeful_replay.playing import PROVIDER, play, replies
+from wakeful_replay.playing import PROVIDER, is_empty, play, replies
 from wakeful_replay.reduced import difference, fingerprint, reduce_request
 from wakeful_replay.secrets import Secrets
 
 #: What is true of a script; a window that no test fills by accident.
 SCRIPT_PROFILE = Profile(provider=PROVIDER, family="none", window=200_000, native_tools=True)
+
+_NOTHING = ("", 0)
 
 
 class ScriptModel:
@@ -42,6 +44,7 @@ class ScriptModel:
     def __init__(self, name: str, lines: Sequence[Line]) -> None:
         self.profile = SCRIPT_PROFILE
         self._name, self._lines = name, tuple(lines)
+        self._empty: Recent[tuple[str, int]] = Recent()
 
     async def complete(self, request: Request, conversation: str, emit: Emit | None = None) -> Reply:
         """Return the reply that is due; see :func:`wakeful_replay.playing.replies`.
@@ -49,8 +52,7 @@ class ScriptModel:
         Raises:
             ModelError: the script has no more replies.
         """
-        del conversation  # the request says all: another process gives the same answer
-        number = replies(request.items) + 1
+        number = self._due(request, conversation)
         if number > len(self._lines):
             count = len(self._lines)
             raise ModelError(
@@ -58,7 +60,20 @@ class ScriptModel:
                 f"script {self._name} has {count} {'reply' if count == 1 else 'replies'} and the"
                 f" conversation asked for {_ordinal(number)}",
             )
-        return await play(self._lines[number - 1], request, number, emit, marked=True)
+        line = self._lines[number - 1]
+        self._empty.set(conversation, (fingerprint(request), number) if is_empty(line) else _NOTHING)
+        return await play(line, request, number, emit, marked=True)
+
+    def _due(self, request: Request, conversation: str) -> int:
+        """Return the number of the reply that is due.
+
+        The request says all, so that another process gives the same answer, but for one thing: an empty
+        reply leaves no trace in it. Asked the same again right after one, the script goes on.
+        """
+        asked, number = self._empty.get(conversation, _NOTHING)
+        if asked and asked == fingerprint(request):
+            return number + 1
+        return replies(request.items) + 1
 
 
 class CassetteModel:

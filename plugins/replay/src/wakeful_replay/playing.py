@@ -65,13 +65,18 @@ def build_items(line: Line, number: int, *, marked: bool) -> tuple[Item, ...]:
         for index, call in enumerate(line.calls, 1)
     )
     data: dict[str, Json] = {}
-    if marked and (not calls or stop_of(line) in _CUT):
+    if marked and not is_empty(line) and (not calls or stop_of(line) in _CUT):
         data["line"] = number
     if line.thinking:
         data["thinking"] = line.thinking
     block = (Opaque(PROVIDER, data),) if data else ()
     text = (Text("assistant", line.text),) if line.text else ()
     return (*block, *text, *calls)
+
+
+def is_empty(line: Line) -> bool:
+    """Return whether a reply says nothing; the loop keeps no such reply and asks once more."""
+    return not (line.calls or line.items or line.thinking or line.text.strip())
 
 
 def stop_of(line: Line) -> Stop:
