@@ -95,6 +95,8 @@ def _postgresql(error: BaseException, target: Target) -> StoreError | None:
     text = _POSTGRESQL.get(state or "")
     if text is not None:
         return StoreError(f"{target.label}: {text.format(timeout=target.timeout)}")
+    if "invalid connection option" in said:
+        return StoreError(f"{target.label}: {said.splitlines()[0]}; take it out of the url")
     if state is None and type(error).__name__ in {"OperationalError", "ConnectionTimeout"}:
         why = said.splitlines()[0] if said else "no answer"
         return StoreError(

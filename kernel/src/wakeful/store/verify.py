@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from collections import deque
 from collections.abc import Iterator
+from typing import Any
 
 from attrs import define, field
-from sqlalchemy import Connection, Row, select
+from sqlalchemy import Connection, select
 
 from wakeful.store import tables as t
 from wakeful.types.enums import RowKind, RunStatus
@@ -54,7 +55,7 @@ def _conversation(conn: Connection, conversation: str, next_seq: int) -> Iterato
     yield from calls.end(conn)
 
 
-def _rows(conn: Connection, conversation: str) -> Iterator[Row[tuple[int, str, str, str]]]:
+def _rows(conn: Connection, conversation: str) -> Iterator[Any]:
     c = t.message.c
     after = 0
     while True:
@@ -78,7 +79,7 @@ class _Calls:
     where: str
     open: dict[str, deque[tuple[int, str]]] = field(factory=dict)
 
-    def see(self, row: Row[tuple[int, str, str, str]]) -> Iterator[Problem]:
+    def see(self, row: Any) -> Iterator[Problem]:
         if row.kind == RowKind.ASSISTANT:
             # A new reply of the same run: what is still open will never be answered.
             for seq, call in self.open.pop(row.run_id, ()):
