@@ -49,10 +49,14 @@ def summary(text: str | None) -> str:
     return " ".join(prose(text or "").split("\n\n")[0].split())
 
 
+def _asynchronous(function: Any) -> bool:
+    return inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function)
+
+
 def signature(function: Any) -> str:
     """Return ``name(arguments) -> answer`` as it would be written in a plugin."""
     found = inspect.signature(function)
-    start = f"{'async ' if inspect.iscoroutinefunction(function) else ''}def {function.__name__}"
+    start = f"{'async ' if _asynchronous(function) else ''}def {function.__name__}"
     text = f"{start}{found}: ...".replace("'", "")
     if len(text) <= WIDTH:
         return text
@@ -152,16 +156,26 @@ PROTOCOLS = [
 ]
 
 
-def protocols(found: Iterable[type]) -> str:
-    """Return a section per protocol: its text and its methods."""
-    out = []
-    for cls in found:
-        out.append(f"### `{cls.__name__}`\n\n{prose(inspect.getdoc(cls) or '')}")
-        for name, method in vars(cls).items():
-            if inspect.isfunction(method) and not name.startswith("_"):
-                text = prose(inspect.getdoc(method) or "")
-                out.append(f"```python\n{signature(method)}\n```\n\n{text}")
-    return "\n\n".join(out)
+def with_methods(found: Iterable[type]) -> str:
+    """Return a section per class: its text and its public methods."""
+    return "\n\n".join(
+        f"### `{cls.__name__}`\n\n{prose(inspect.getdoc(cls) or '')}\n\n{methods(cls)}" for cls in found
+    )
+
+
+def methods(cls: type) -> str:
+    """Return the public methods of a class: signature and text of each."""
+    own = [
+        method
+        for name, method in vars(cls).items()
+        if inspect.isfunction(method) and not name.startswith("_")
+    ]
+    return "\n\n".join(function(method) for method in own)
+
+
+def function(found: Any) -> str:
+    """Return signature and text of a function."""
+    return f"```python\n{signature(found)}\n```\n\n{prose(inspect.getdoc(found) or '')}"
 
 
 def enums() -> str:

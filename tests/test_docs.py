@@ -56,8 +56,8 @@ def test_the_readme_has_one_command_under_its_headings(heading: str) -> None:
 def test_snippets_parse(page: Path) -> None:
     for text in blocks(page, "toml"):
         tomllib.loads(text)
-    for text in blocks(page, "json"):
-        json.loads(text)
+    for line in (line for text in blocks(page, "json") for line in text.splitlines()):
+        json.loads(line)
     for text in blocks(page, "python"):
         compile(text, str(page), "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
 
