@@ -31,6 +31,16 @@ def blocks(page: Path, language: str) -> list[str]:
     return [text for name, text in FENCE.findall(page.read_text(encoding="utf-8")) if name == language]
 
 
+def values(text: str) -> list[Any]:
+    """Return the JSON values that stand one after the other in a text."""
+    found, at = [], 0
+    while at < len(text):
+        value, at = json.JSONDecoder().raw_decode(text, at)
+        at += len(text[at:]) - len(text[at:].lstrip())
+        found.append(value)
+    return found
+
+
 def run_wakeful(folder: Path, *arguments: str) -> Any:
     """Run the command line in a folder and return what it prints as JSON."""
     command = [str(Path(sys.executable).with_name("wakeful")), *arguments, "--json"]
@@ -56,8 +66,8 @@ def test_the_readme_has_one_command_under_its_headings(heading: str) -> None:
 def test_snippets_parse(page: Path) -> None:
     for text in blocks(page, "toml"):
         tomllib.loads(text)
-    for line in (line for text in blocks(page, "json") for line in text.splitlines()):
-        json.loads(line)
+    for text in [*blocks(page, "json"), *blocks(page, "jsonl")]:
+        values(text)
     for text in blocks(page, "python"):
         compile(text, str(page), "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
 
