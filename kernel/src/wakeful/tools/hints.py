@@ -52,6 +52,9 @@ def shape_of(hint: Any, place: Place) -> Shape:
     Raises:
         DeclarationError: it cannot be expressed, naming the place and what to use instead.
     """
+    origin = get_origin(hint)
+    if origin is Annotated:
+        return annotate(shape_of(get_args(hint)[0], place), hint.__metadata__)
     try:
         if hint in PLAIN:
             return PLAIN[hint]
@@ -60,9 +63,6 @@ def shape_of(hint: Any, place: Place) -> Shape:
     for alias in ("__supertype__", "__value__"):  # NewType, and ``type X = ...``
         if hasattr(hint, alias):
             return shape_of(getattr(hint, alias), place)
-    origin = get_origin(hint)
-    if origin is Annotated:
-        return annotate(shape_of(get_args(hint)[0], place), hint.__metadata__)
     return _generic(hint, origin or hint, place)
 
 
@@ -127,7 +127,7 @@ def _either(hint: Any, shapes: list[Shape], place: Place) -> Shape:
 
 def _element(hint: Any, place: Place) -> Shape:
     """Return the shape of what is inside a container, where any JSON value may be declared."""
-    return Shape({}) if hint in {Any, object} else shape_of(hint, place)
+    return Shape({}) if hint is Any or hint is object else shape_of(hint, place)
 
 
 def _mapping(hint: Any, args: tuple[Any, ...], place: Place) -> Shape:
@@ -175,7 +175,7 @@ def _class(hint: Any, place: Place) -> Shape:
         shape = record_shape(hint, place, shape_of)
         if shape is not None:
             return shape
-    if hint in {Any, object}:
+    if hint is Any or hint is object:
         raise place.refuse("Any", "models send empty objects for it; use str, dict[str, Any] or a class")
     if isinstance(hint, typing.TypeVar):
         raise place.refuse(hint, "use a concrete type")

@@ -61,6 +61,7 @@ def closed(schema: Mapping[str, Json], *, root: bool = False) -> dict[str, Json]
         shut["unevaluatedProperties"] = False
     elif not composed and (root or "properties" in shut):
         shut["additionalProperties"] = False
+        shut.setdefault("properties", {})
     return shut
 
 
