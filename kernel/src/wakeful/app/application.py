@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from attrs import evolve
 from sqlalchemy import select
 
 from wakeful.app.approvals import ApprovalDesk
@@ -18,7 +19,7 @@ from wakeful.app.definition import Agent, Blueprint, blueprint
 from wakeful.app.plugins import Ambient, Platform
 from wakeful.app.report import AgentReport, report
 from wakeful.app.runs import Runs, streamed
-from wakeful.config import AppConfig, load_config, resolve_url
+from wakeful.config import AppConfig, StoreConfig, load_config
 from wakeful.loop.agent import BuiltAgent
 from wakeful.loop.ask import side_question
 from wakeful.loop.journal import Journal
@@ -38,6 +39,8 @@ from wakeful.types import (
     EpochStarted,
     Event,
     IdSource,
+    Json,
+    Model,
     NotFoundError,
     Problem,
     Reply,
@@ -249,6 +252,7 @@ async def open(  # noqa: A001  (the name users type: wakeful.open)
     *,
     clock: Clock | None = None,
     ids: IdSource | None = None,
+    model: Model | None = None,
 ) -> AsyncIterator[App]:
     """Open the agents of a file, or one written in Python.
 
@@ -259,20 +263,22 @@ async def open(  # noqa: A001  (the name users type: wakeful.open)
         source: path of a ``wakeful.toml``, or an :class:`Agent`.
         clock: where time comes from; default: the machine.
         ids: where ids come from; default: the machine.
+        model: a model object that every agent asks instead of its own, e.g. a scripted one.
 
     Raises:
         ConfigError: the file is missing or wrong; holds every problem.
         StoreError: the database cannot be used.
     """
     config, plans = _plans(source)
+    if model is not None:
+        plans = {name: evolve(plan, model=model) for name, plan in plans.items()}
     where = f"{config.path.name}: " if config.path else ""
     ambient = Ambient(clock or SystemClock(), ids or SystemIds(), config.folder, config.secrets)
-    platform = Platform(ambient, config.plugins, where)
+    platform = Platform(ambient, _settings(config), where)
     for plan in plans.values():
         platform.take(plan.config.plugins, plan.plugins)
     lineages = platform.hooks.lineages()
-    url = resolve_url(config.store.url, config.folder)
-    store = await Store.open(url, lineages=lineages, clock=ambient.clock)
+    store = await Store.open(config.store.url, lineages=lineages, clock=ambient.clock)
     app = App(store, ambient, plans, where)
     try:
         app._build(Builder(ambient, platform, store, app.ask, where))  # noqa: SLF001  (made here)
@@ -281,10 +287,16 @@ async def open(  # noqa: A001  (the name users type: wakeful.open)
         await app._close(platform)  # noqa: SLF001  (made here)
 
 
+def _settings(config: AppConfig) -> dict[str, Mapping[str, Json]]:
+    """Return the settings of plugins that serve the application: those of the first agent that has some."""
+    return {name: raw for agent in reversed(config.agents.values()) for name, raw in agent.settings.items()}
+
+
 def _plans(source: str | Path | Agent) -> tuple[AppConfig, dict[str, Blueprint]]:
     if isinstance(source, Agent):
         plan = blueprint(source)
         folder = Path(source.folder or ".").absolute()
-        return AppConfig.from_agents([plan.config], store=source.store, folder=folder), {source.name: plan}
+        config = AppConfig.from_agents(plan.config, store=StoreConfig(source.store), folder=folder)
+        return config, {source.name: evolve(plan, config=config.agents[source.name])}
     config = load_config(Path(source))
     return config, {name: Blueprint(agent) for name, agent in config.agents.items()}
