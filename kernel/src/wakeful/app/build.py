@@ -176,9 +176,10 @@ class Builder:
         given = referenced(references, self.ambient.folder, f"{where}.actions")
         own = [action if action.owner else evolve(action, owner="your code") for action in plan.actions]
         extra = [action if action.owner else evolve(action, owner="the offer") for action in offer.actions()]
+        declared = (*own, *given, *plugins.actions(view), *extra)
         actions: dict[str, Action] = {}
         problems: list[Problem] = []
-        for action in (*own, *given, *plugins.actions(view), *extra):
+        for action in overridden(declared, plan.config.action_overrides, where):
             other = actions.get(action.tool_name)
             if other is not None:
                 both = f"{other.owner!r} and {action.owner!r}"
@@ -189,8 +190,7 @@ class Builder:
             actions[action.tool_name] = action
         if problems:
             raise ConfigError(problems)
-        sorted_actions = {name: actions[name] for name in sorted(actions)}
-        return overridden(sorted_actions, plan.config.action_overrides, where)
+        return {name: actions[name] for name in sorted(actions)}
 
 
 def _unsupported(plan: Blueprint, where: str) -> list[Problem]:

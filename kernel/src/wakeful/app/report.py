@@ -70,8 +70,8 @@ def report(agent: BuiltAgent, plan: Blueprint) -> AgentReport:
 def _warnings(agent: BuiltAgent, plan: Blueprint) -> list[str]:
     found = []
     for pattern, override in sorted(plan.config.action_overrides.items()):
-        if "output_trust" in override.changes() and override.changes()["output_trust"] is not Trust.UNTRUSTED:
-            label = override.changes()["output_trust"].label
+        if override.output_trust not in {None, Trust.UNTRUSTED}:
+            label = override.output_trust.label if override.output_trust is not None else ""
             found.append(f'action."{pattern}" sets output_trust = "{label}": what it returns is believed')
     risky = sorted(n for n, a in agent.actions.items() if a.effect in {Effect.EXTERNAL, Effect.FETCH})
     outside = sorted(n for n, a in agent.actions.items() if a.output_trust is not Trust.TRUSTED)

@@ -1,0 +1,137 @@
+"""The configuration as values. Everything is checked, resolved and filled in."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from attrs import evolve, field, frozen
+
+from wakeful.config.overrides import ActionOverride
+from wakeful.config.paths import resolve_url
+from wakeful.types import ConfigError, Json, Limits, Problem, nearest
+
+#: Names of plugins to leave out everywhere, separated by commas; for finding out which one is to blame.
+DISABLE_VARIABLE = "WAKEFUL_DISABLE"
+#: Prefix of an entry of ``actions`` that enables a plugin.
+PLUGIN_PREFIX = "plugin:"
+
+
+@frozen
+class StoreConfig:
+    """Where conversations are kept: a SQLAlchemy address, ``sqlite:///…`` or ``postgresql://…``."""
+
+    url: str = field(default="sqlite:///wakeful.db", repr=False)
+
+
+@frozen
+class AgentConfig:
+    """One agent.
+
+    Args:
+        name: its name in the file.
+        model: ``scheme:name``.
+        instructions: their text; a file is already read.
+        actions: ``module:name``, ``module:glob`` or ``plugin:name`` entries.
+        limits: see :class:`Limits`.
+        approvers: who may settle its approvals.
+        type: how a turn decides its next step.
+        tool_calling: ``auto``, ``native`` or ``envelope``.
+        plugins: names of what is enabled, in the order of the file.
+        settings: plugin to its table, the file's defaults and the agent's own merged key by key; also of
+            plugins that are not enabled. Secrets are filled in.
+        action_overrides: name or glob to what changes.
+    """
+
+    name: str
+    model: str
+    instructions: str = field(default="", repr=False)
+    actions: tuple[str, ...] = ()
+    limits: Limits = Limits()
+    approvers: tuple[str, ...] = ()
+    type: str = "loop"
+    tool_calling: str = "auto"
+    plugins: tuple[str, ...] = ()
+    settings: Mapping[str, Mapping[str, Json]] = field(factory=dict, repr=False)
+    action_overrides: Mapping[str, ActionOverride] = field(factory=dict)
+
+
+@frozen
+class AppConfig:
+    """Everything one application needs.
+
+    Args:
+        path: the file, or None for agents made in code.
+        folder: where relative paths start; absolute.
+        store: its address is resolved.
+        agents: by name, in the order of the file.
+        secrets: values that came from the environment; for redaction, never printed.
+        plugins: plugin to the file's own table, for what a plugin does for the whole application.
+    """
+
+    path: Path | None
+    folder: Path
+    store: StoreConfig
+    agents: Mapping[str, AgentConfig]
+    secrets: tuple[str, ...] = field(default=(), repr=False)
+    plugins: Mapping[str, Mapping[str, Json]] = field(factory=dict, repr=False)
+
+    @classmethod
+    def from_agents(
+        cls,
+        *agents: AgentConfig,
+        folder: Path | None = None,
+        store: StoreConfig | None = None,
+        env: Mapping[str, str] | None = None,
+    ) -> AppConfig:
+        """Return the configuration of agents made in code.
+
+        Args:
+            agents: no two of one name.
+            folder: where relative paths start; None = the current folder.
+            store: None = ``wakeful.db`` in the folder.
+            env: the environment; None = that of the process.
+
+        Raises:
+            ConfigError: two agents of one name, or an unknown plugin in ``WAKEFUL_DISABLE``.
+        """
+        base = (folder or Path.cwd()).absolute()
+        problems = [
+            Problem(f"agent {name!r}", "declared twice; give each agent its own name")
+            for name in sorted(
+                {each.name for each in agents if [a.name for a in agents].count(each.name) > 1}
+            )
+        ]
+        remaining, unknown = switch_off(
+            {each.name: each for each in agents}, os.environ if env is None else env
+        )
+        if problems or unknown:
+            raise ConfigError([*problems, *unknown])
+        url = resolve_url((store or StoreConfig()).url, base)
+        return cls(None, base, StoreConfig(url), remaining)
+
+
+def switch_off(
+    agents: Mapping[str, AgentConfig], env: Mapping[str, str]
+) -> tuple[dict[str, AgentConfig], tuple[Problem, ...]]:
+    """Return the agents without the plugins of ``WAKEFUL_DISABLE``, and the names in it that are unknown."""
+    names = [name for each in env.get(DISABLE_VARIABLE, "").split(",") if (name := each.strip())]
+    known = {plugin for agent in agents.values() for plugin in agent.plugins}
+    problems = tuple(
+        Problem(DISABLE_VARIABLE, f"no agent enables the plugin {name!r}{nearest(name, known)}")
+        for name in dict.fromkeys(names)
+        if name not in known
+    )
+    off = {*names, *(PLUGIN_PREFIX + name for name in names)}
+    if not off:
+        return dict(agents), ()
+    remaining = {
+        key: evolve(
+            agent,
+            plugins=tuple(plugin for plugin in agent.plugins if plugin not in off),
+            actions=tuple(action for action in agent.actions if action not in off),
+        )
+        for key, agent in agents.items()
+    }
+    return remaining, problems
