@@ -5,19 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from importlib import metadata
 from importlib.metadata import EntryPoint
-from typing import Any
+from typing import Any, NamedTuple
 
-from attrs import frozen
-
-from wakeful.hookspecs import GROUP
-from wakeful.types import ConfigError, NotFoundError, Problem, nearest
+# ``wakeful --help`` comes here: wakeful.types, which builds many attrs classes, is imported only on use.
 
 #: Entry-point group of commands. A value is what the command line adds: a typer application or a function.
-COMMAND_GROUP = f"{GROUP}.commands"
+COMMAND_GROUP = "wakeful.commands"
 
 
-@frozen
-class CommandEntry:
+class CommandEntry(NamedTuple):
     """A command as its distribution's metadata describes it.
 
     Args:
@@ -55,6 +51,8 @@ def load_command(name: str, builtin: Iterable[str] = ()) -> Any:
         NotFoundError: no distribution brings it; names the nearest command.
         ConfigError: two distributions bring it, or it cannot be imported.
     """
+    from wakeful.types import ConfigError, NotFoundError, Problem, nearest
+
     commands = installed_commands()
     owners = [each for each in commands if each.name == name]
     if not owners:
