@@ -1,0 +1,169 @@
+"""Reading one ``[agents.<name>]`` table."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import attrs
+from attrs import field, frozen
+
+from wakeful.config.explain import below_path, did_you_mean, misspelling, shown
+from wakeful.config.model import AgentConfig
+from wakeful.config.overrides import ActionOverride, is_pattern
+from wakeful.config.paths import resolve_path
+from wakeful.config.plugins import PluginTable, effective, read_plugins
+from wakeful.config.secrets import join
+from wakeful.config.structure import Report, partial, try_structure
+from wakeful.types import Json, Limits
+
+FILE_PREFIX = "file:"
+_MODEL = re.compile(r"[A-Za-z][A-Za-z0-9_.+-]*:\s*\S.*", re.DOTALL)
+_TEMPLATE = re.compile(r"\{\{.*?\}\}", re.DOTALL)
+
+
+@frozen
+class _AgentTable:
+    """What may stand in the table. Tables inside it are read one by one, to report everything."""
+
+    model: str
+    instructions: str = ""
+    actions: tuple[str, ...] = ()
+    limits: Mapping[str, Any] = field(factory=dict)
+    approvers: tuple[str, ...] = ()
+    type: str = "loop"
+    tool_calling: Literal["auto", "native", "envelope"] = "auto"
+    plugins: Mapping[str, Any] = field(factory=dict)
+    action: Mapping[str, Any] = field(factory=dict)
+
+
+@frozen
+class Defaults:
+    """What the rest of the file says about every agent: its folder and its ``plugins`` table."""
+
+    folder: Path
+    plugins: PluginTable
+
+
+def read_agent(
+    name: str, raw: Mapping[str, Json], where: str, defaults: Defaults, report: Report
+) -> AgentConfig:
+    """Return an agent, and report everything that is wrong with its table.
+
+    Args:
+        name: the agent's name.
+        raw: its table, secrets filled in.
+        where: the path of the table.
+        defaults: what holds for every agent.
+        report: called with (path in the file, what is wrong).
+    """
+    below = _inside(report, where)
+    values = partial(_AgentTable, raw, below)
+    if "model" in values and not _MODEL.fullmatch(values["model"]):
+        below("model", f'expected "scheme:name", like "anthropic:claude-sonnet-5", got {shown(raw["model"])}')
+    actions: tuple[str, ...] = values.get("actions", ())
+    _check_entries(actions, values.get("approvers", ()), values.get("type", "loop"), below)
+    own = read_plugins(values.get("plugins", {}), f"{where}.plugins", report)
+    enabled = effective(defaults.plugins, own, actions, where, report)
+    scheme = values.get("model", "").partition(":")[0]
+    known = {*enabled, scheme}
+    for table in own.settings:
+        if table not in known and (near := misspelling(table, known)):
+            report(join(f"{where}.plugins", table), f"the agent does not enable it; did you mean {near!r}?")
+    return AgentConfig(
+        name=name,
+        model=values.get("model", ""),
+        instructions=_read_instructions(values.get("instructions", ""), defaults.folder, below),
+        actions=actions,
+        limits=_read_limits(values.get("limits", {}), below),
+        approvers=values.get("approvers", ()),
+        type=values.get("type", "loop"),
+        tool_calling=values.get("tool_calling", "auto"),
+        plugins=enabled,
+        settings=_merge(defaults.plugins.settings, own.settings),
+        action_overrides=_read_overrides(values.get("action", {}), below),
+    )
+
+
+def _inside(report: Report, where: str) -> Report:
+    """Return ``report`` for paths that start at ``where``."""
+    return lambda path, what: report(below_path(where, path), what)
+
+
+def _check_entries(actions: tuple[str, ...], approvers: tuple[str, ...], kind: str, report: Report) -> None:
+    for index, entry in enumerate(actions):
+        module, colon, rest = entry.partition(":")
+        if not (module.strip() and colon and rest.strip()):
+            expected = 'expected "module:name", "module:*" or "plugin:name"'
+            report(f"actions[{index}]", f"{expected}, got {shown(entry)}")
+    for index, person in enumerate(approvers):
+        if not person.strip():
+            report(f"approvers[{index}]", "the name of an approver is empty")
+    if not kind.strip():
+        report("type", 'expected the name of an agent type, like "loop", got an empty string')
+
+
+def _read_limits(raw: Mapping[str, Json], report: Report) -> Limits:
+    values = partial(Limits, raw, _inside(report, "limits"))
+    for name, value in values.items():
+        if value < 0:
+            report(f"limits.{name}", f"expected 0 (no limit) or more, got {value}")
+    return attrs.evolve(Limits(), **values)
+
+
+def _read_overrides(raw: Mapping[str, Json], report: Report) -> dict[str, ActionOverride]:
+    found: dict[str, ActionOverride] = {}
+    for pattern, table in raw.items():
+        where = join("action", pattern)
+        override = try_structure(ActionOverride, table, _inside(report, where))
+        if override is None:
+            continue
+        for key in ("name", "tool_name"):
+            if is_pattern(pattern) and getattr(override, key) is not None:
+                report(f"{where}.{key}", f"can be set for one action, not for the pattern {pattern!r}")
+        found[pattern] = override
+    return found
+
+
+def _merge(
+    defaults: Mapping[str, Mapping[str, Json]], own: Mapping[str, Mapping[str, Json]]
+) -> dict[str, dict[str, Json]]:
+    """Return the settings of each plugin: the agent's keys replace the file's, whole values at a time."""
+    return {name: {**defaults.get(name, {}), **own.get(name, {})} for name in (*defaults, *own)}
+
+
+def _read_instructions(written: str, folder: Path, report: Report) -> str:
+    """Return the text of the instructions, from a file if they say ``file:``."""
+    text, source = written, "instructions"
+    if written.startswith(FILE_PREFIX):
+        path = resolve_path(written[len(FILE_PREFIX) :].strip(), folder)
+        source = path.name
+        try:
+            text = path.read_bytes().decode("utf-8-sig")
+        except FileNotFoundError:
+            report("instructions", f"there is no file {path}{_near_file(path)}")
+            return ""
+        except OSError as error:
+            report("instructions", f"{path} cannot be read: {error.strerror}")
+            return ""
+        except UnicodeDecodeError as error:
+            report("instructions", f"{path} is not UTF-8 (byte {error.start})")
+            return ""
+    template = _TEMPLATE.search(text)
+    if template:
+        found = " ".join(template[0].split())
+        report(
+            "instructions",
+            f"{found!r} in {source}: instructions are plain text, so that the prompt stays the same between "
+            "requests; give what changes as a runtime-state fragment (hook prompt_state)",
+        )
+    return text
+
+
+def _near_file(path: Path) -> str:
+    """Return a hint to the file that was probably meant, or that the folder is missing."""
+    if not path.parent.is_dir():
+        return f"; the folder {path.parent} does not exist"
+    return did_you_mean(path.name, (each.name for each in path.parent.iterdir() if each.is_file()))
