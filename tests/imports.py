@@ -14,7 +14,7 @@ LEVELS = (
     {"config", "store", "system", "waiting"},
     {"hookspecs"},
     {"plugins"},
-    {"perception", "policy", "prompt", "results", "tools"},
+    {"models", "perception", "policy", "prompt", "results", "tools"},
     {"loop"},
     {"app"},
     {"cli", "__main__"},

@@ -288,8 +288,12 @@ async def open(  # noqa: A001  (the name users type: wakeful.open)
 
 
 def _settings(config: AppConfig) -> dict[str, Mapping[str, Json]]:
-    """Return the settings of plugins that serve the application: those of the first agent that has some."""
-    return {name: raw for agent in reversed(config.agents.values()) for name, raw in agent.settings.items()}
+    """Return what plugins that serve the application are set to: the file's tables.
+
+    A plugin that has none there takes the table of the first agent that has one.
+    """
+    agents = reversed(list(config.agents.values()))
+    return {name: raw for agent in agents for name, raw in agent.settings.items()} | dict(config.plugins)
 
 
 def _plans(source: str | Path | Agent) -> tuple[AppConfig, dict[str, Blueprint]]:

@@ -13,6 +13,7 @@ from wakeful.app.plugins import Ambient, Platform, instance, settings_of
 from wakeful.app.references import referenced
 from wakeful.loop.agent import BuiltAgent
 from wakeful.loop.services import Asker, PluginServices
+from wakeful.models import EnvelopeModel, PatientModel
 from wakeful.plugins.hooks import AgentPlugins
 from wakeful.policy import PersonReviewer
 from wakeful.prompt import PlainLayout, PlainWindow
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 #: Agent types that the kernel has.
 TYPES = ("loop",)
 #: Ways a model is told of tools.
-TOOL_CALLING = ("auto", "native")
+TOOL_CALLING = ("auto", "native", "envelope")
 
 
 @frozen(eq=False)
@@ -126,10 +127,22 @@ class Builder:
             return provider.bind(rest, settings, resolve)
 
         try:
-            return resolve(plan.config.model)
+            names = (plan.config.model, *plan.config.failover)
+            models = tuple((name, self._speaking(plan, where, resolve(name))) for name in names)
+            return PatientModel(models, self.ambient.clock, plan.config.retry.total_s)
         except ConfigError as error:
             at = f"{where}.model"
             raise ConfigError([evolve(p, where=p.where or at) for p in error.problems]) from error
+
+    def _speaking(self, plan: Blueprint, where: str, model: Model) -> Model:
+        """Return the model with calls as text where it has no tools of its own, or where the file says so."""
+        kind = plan.config.tool_calling
+        if kind == "native" and not model.profile.native_tools:
+            what = "the model has no native tools; expected 'auto' or 'envelope'"
+            raise ConfigError([Problem(f"{where}.tool_calling", what)])
+        if kind == "envelope" or not model.profile.native_tools:
+            return EnvelopeModel(model)
+        return model
 
     def _assemble(
         self,

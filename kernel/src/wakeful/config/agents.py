@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
-import attrs
 from attrs import field, frozen
 
 from wakeful.config.explain import below_path, did_you_mean, misspelling, shown
@@ -17,10 +16,11 @@ from wakeful.config.paths import resolve_path
 from wakeful.config.plugins import PluginTable, effective, read_plugins
 from wakeful.config.secrets import join
 from wakeful.config.structure import Report, partial, try_structure
-from wakeful.types import Json, Limits
+from wakeful.types import Json, Limits, Retry
 
 FILE_PREFIX = "file:"
 _MODEL = re.compile(r"[A-Za-z][A-Za-z0-9_.+-]*:\s*\S.*", re.DOTALL)
+_N = TypeVar("_N", Limits, Retry)
 _TEMPLATE = re.compile(r"\{\{.*?\}\}", re.DOTALL)
 
 
@@ -35,6 +35,8 @@ class _AgentTable:
     approvers: tuple[str, ...] = ()
     type: str = "loop"
     tool_calling: Literal["auto", "native", "envelope"] = "auto"
+    failover: tuple[str, ...] = ()
+    retry: Mapping[str, Any] = field(factory=dict)
     plugins: Mapping[str, Any] = field(factory=dict)
     action: Mapping[str, Any] = field(factory=dict)
 
@@ -63,6 +65,9 @@ def read_agent(
     values = partial(_AgentTable, raw, below)
     if "model" in values and not _MODEL.fullmatch(values["model"]):
         below("model", f'expected "scheme:name", like "anthropic:claude-sonnet-5", got {shown(raw["model"])}')
+    for index, model in enumerate(values.get("failover", ())):
+        if not _MODEL.fullmatch(model):
+            below(f"failover[{index}]", f'expected "scheme:name", got {shown(model)}')
     actions: tuple[str, ...] = values.get("actions", ())
     _check_entries(actions, values.get("approvers", ()), values.get("type", "loop"), below)
     own = read_plugins(values.get("plugins", {}), f"{where}.plugins", report)
@@ -77,7 +82,9 @@ def read_agent(
         model=values.get("model", ""),
         instructions=_read_instructions(values.get("instructions", ""), defaults.folder, below),
         actions=actions,
-        limits=_read_limits(values.get("limits", {}), below),
+        limits=_read_numbers(Limits, values.get("limits", {}), "limits", below),
+        retry=_read_numbers(Retry, values.get("retry", {}), "retry", below),
+        failover=values.get("failover", ()),
         approvers=values.get("approvers", ()),
         type=values.get("type", "loop"),
         tool_calling=values.get("tool_calling", "auto"),
@@ -105,12 +112,14 @@ def _check_entries(actions: tuple[str, ...], approvers: tuple[str, ...], kind: s
         report("type", 'expected the name of an agent type, like "loop", got an empty string')
 
 
-def _read_limits(raw: Mapping[str, Json], report: Report) -> Limits:
-    values = partial(Limits, raw, _inside(report, "limits"))
+def _read_numbers(cls: type[_N], raw: Mapping[str, Json], key: str, report: Report) -> _N:
+    """Return a table of numbers, none of which may be negative."""
+    values = partial(cls, raw, _inside(report, key))
     for name, value in values.items():
         if value < 0:
-            report(f"limits.{name}", f"expected 0 (no limit) or more, got {value}")
-    return attrs.evolve(Limits(), **values)
+            zero = "0 (no limit)" if cls is Limits else "0"
+            report(f"{key}.{name}", f"expected {zero} or more, got {value}")
+    return cls(**values)
 
 
 def _read_overrides(raw: Mapping[str, Json], report: Report) -> dict[str, ActionOverride]:

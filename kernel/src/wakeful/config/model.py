@@ -10,7 +10,7 @@ from attrs import evolve, field, frozen
 
 from wakeful.config.overrides import ActionOverride
 from wakeful.config.paths import resolve_url
-from wakeful.types import ConfigError, Json, Limits, Problem, nearest
+from wakeful.types import ConfigError, Json, Limits, Problem, Retry, nearest
 
 #: Names of plugins to leave out everywhere, separated by commas; for finding out which one is to blame.
 DISABLE_VARIABLE = "WAKEFUL_DISABLE"
@@ -35,6 +35,8 @@ class AgentConfig:
         instructions: their text; a file is already read.
         actions: ``module:name``, ``module:glob`` or ``plugin:name`` entries.
         limits: see :class:`Limits`.
+        retry: see :class:`Retry`.
+        failover: models that stand in, in order, when the agent's own cannot answer.
         approvers: who may settle its approvals.
         type: how a turn decides its next step.
         tool_calling: ``auto``, ``native`` or ``envelope``.
@@ -49,6 +51,8 @@ class AgentConfig:
     instructions: str = field(default="", repr=False)
     actions: tuple[str, ...] = ()
     limits: Limits = Limits()
+    retry: Retry = Retry()
+    failover: tuple[str, ...] = ()
     approvers: tuple[str, ...] = ()
     type: str = "loop"
     tool_calling: str = "auto"

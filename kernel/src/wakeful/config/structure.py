@@ -184,7 +184,10 @@ def _table_hook(cls: Any, converter: Converter) -> Hook:
             try:
                 done = inner(left, cls)
             except ClassValidationError as error:
-                found = [each for each in explain(error) if not _starts(each[0], set(value) - set(left))]
+                gone = set(value) - set(left)
+                found = [
+                    each for each in explain(error) if each not in findings and not _starts(each[0], gone)
+                ]
             else:
                 found = []
             findings += found

@@ -100,6 +100,8 @@ async def side_question(live: Live, kind: str, text: str) -> Reply:
     try:
         reply = await ask(live, request, stream=False)
     except ModelError as error:
+        if error.usage is not None:
+            live.spend(error.usage)
         await live.journal.side_call(live.run, asked, None, live.redactor.text(str(error)))
         raise
     live.spend(reply.usage)

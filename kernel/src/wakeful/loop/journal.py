@@ -304,7 +304,7 @@ class Journal:
             "run_id": run_.id,
             "step": run_.step,
             "kind": asked.kind,
-            "model": run_.agent.model,
+            "model": (reply.model if reply else "") or run_.agent.model,
             "fingerprint": asked.fingerprint,
             "reply": dump_reply(reply) if reply else "[]",
             "stop": reply.stop.value if reply else "",

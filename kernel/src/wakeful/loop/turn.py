@@ -97,6 +97,8 @@ async def _step(live: Live) -> Outcome | None:
         await live.journal.failed_step(live.run, Asked("step", started, ""), "failed", limit)
         return Outcome(RunStatus.LIMIT_REACHED, f"Stopped: {limit} was reached.", error=limit)
     except ModelError as error:
+        if error.usage is not None:
+            live.spend(error.usage)
         message = live.redactor.text(str(error))
         await live.journal.failed_step(live.run, Asked("step", started, ""), "failed", message)
         raise

@@ -17,7 +17,7 @@ _FORGED = re.compile(r"(<|&lt;?|&#0*60;?|&#x0*3c;?)(\s*/?\s*runtime[-_\s]*state)
 
 def escape_markers(text: str) -> str:
     """Return ``text`` with every runtime-state tag made harmless; the same object if it has none."""
-    if "state" not in text and "state" not in text.lower():
+    if "<" not in text and "&" not in text:
         return text
     return _FORGED.sub(lambda found: "&amp;lt;" + found[2], text)
 
@@ -31,7 +31,7 @@ def escape_item(item: Item) -> Item:
     if isinstance(item, Opaque):
         return item
     if isinstance(item, Call):
-        if not _FORGED.search(item.args):
+        if ("<" not in item.args and "&" not in item.args) or not _FORGED.search(item.args):
             return item
         escaped = _FORGED.sub(
             lambda found: found[0].replace("<", "\\u003c").replace("&", "\\u0026"), item.args

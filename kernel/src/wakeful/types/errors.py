@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from attrs import frozen
+
+if TYPE_CHECKING:
+    from wakeful.types.prompt import Usage
 
 
 def nearest(word: str, names: Iterable[str], *, limit: int = 8) -> str:
@@ -89,16 +93,28 @@ class ModelError(WakefulError):
         message: one line.
         retryable: whether the same call may succeed later.
         retry_after: seconds the provider asked to wait, or None.
+        usage: what the failed call used, where the provider said so; never lost.
     """
 
     exit_code = 4
 
     def __init__(
-        self, kind: str, message: str, *, retryable: bool = False, retry_after: float | None = None
+        self,
+        kind: str,
+        message: str,
+        *,
+        retryable: bool = False,
+        retry_after: float | None = None,
+        usage: Usage | None = None,
     ) -> None:
         """Keep the classification beside the message."""
         super().__init__(message)
-        self.kind, self.retryable, self.retry_after = kind, retryable, retry_after
+        self.kind, self.retryable, self.retry_after, self.usage = kind, retryable, retry_after, usage
+
+    @property
+    def fails_over(self) -> bool:
+        """Whether another model may succeed where this one failed for good."""
+        return self.retryable or self.kind in {"auth", "permission", "malformed", "unknown"}
 
 
 class NotFoundError(WakefulError):

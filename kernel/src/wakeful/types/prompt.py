@@ -216,11 +216,12 @@ class Usage:
 
 @frozen
 class Reply:
-    """What a model answered."""
+    """What a model answered; ``model`` names one that stood in for the agent's own."""
 
     items: tuple[Item, ...]
     usage: Usage = Usage()
     stop: Stop = Stop.END
+    model: str = ""
 
     def with_items(self, items: tuple[Item, ...]) -> Reply:
         """Return the reply with other items."""

@@ -106,6 +106,17 @@ class Limits:
 
 
 @frozen
+class Retry:
+    """How long transient faults of a provider are waited out.
+
+    Args:
+        total_s: seconds after the first try beyond which no other one starts; 0 = never try again.
+    """
+
+    total_s: float = 120.0
+
+
+@frozen
 class AgentView:
     """One agent as its plugins see it. Values only: a plugin gets its services when it is built.
 

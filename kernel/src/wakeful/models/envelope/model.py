@@ -1,0 +1,130 @@
+"""The adapter between the loop and a model whose API knows no tools.
+
+What goes out is text alone: the tools as a static section, earlier calls and results as messages. What
+comes back is one JSON object, which becomes ordinary calls; the rest of the kernel sees no difference.
+The model's own bytes are kept beside the calls and are sent again unchanged, so that its cache stays warm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from attrs import define, evolve, field
+
+from wakeful.models.envelope.parse import FormError, Step, parse
+from wakeful.models.envelope.section import section
+from wakeful.types import (
+    Call,
+    Emit,
+    Item,
+    Model,
+    ModelError,
+    Opaque,
+    Profile,
+    Reply,
+    Request,
+    Result,
+    Stop,
+    Text,
+    TextDelta,
+    Usage,
+    canonical,
+)
+
+#: Provider name of the opaque item that holds a model's own answer.
+OWN = "envelope"
+#: Answers that may be asked for again because of their form.
+RETRIES = 1
+
+
+@define
+class EnvelopeModel:
+    """A model that acts through text.
+
+    Args:
+        inner: the model that only reads and writes text.
+    """
+
+    inner: Model
+    profile: Profile = field(init=False)
+
+    @profile.default
+    def _profile(self) -> Profile:
+        return evolve(self.inner.profile, native_tools=True)
+
+    async def complete(self, request: Request, conversation: str, emit: Emit | None = None) -> Reply:
+        """Ask; an answer of the wrong form is asked for once more, with what was wrong.
+
+        Raises:
+            ModelError: the call failed, or the second answer had the wrong form too (``malformed``).
+        """
+        names = [tool.name for tool in request.tools]
+        plain = _plain(request)
+        usage = Usage()
+        for attempt in range(RETRIES + 1):
+            reply = await self.inner.complete(plain, conversation)
+            usage = reply.usage if not attempt else usage + reply.usage
+            text = "".join(item.text for item in reply.items if isinstance(item, Text))
+            if reply.stop in {Stop.REFUSED, Stop.LENGTH}:
+                return evolve(reply, usage=usage)
+            try:
+                step = parse(text, names)
+            except FormError as error:
+                problem = str(error)
+                correction = Text("user", f"That answer cannot be used: {problem}. Answer again in the form.")
+                plain = evolve(plain, items=(*plain.items, Text("assistant", text), correction))
+                continue
+            if emit is not None and step.message:
+                await emit(TextDelta(step.message))
+            return _reply(step, text, usage, len(request.items))
+        raise ModelError("malformed", f"the model's answer had the wrong form twice: {problem}")
+
+    async def close(self) -> None:
+        """Close the inner model."""
+        close = getattr(self.inner, "close", None)
+        if close is not None:
+            await close()
+
+
+def _reply(step: Step, text: str, usage: Usage, place: int) -> Reply:
+    items: list[Item] = [Opaque(OWN, text)]
+    if step.message:
+        items.append(Text("assistant", step.message))
+    # The place in the history makes the ids unique in a conversation and the same on every replay.
+    items += [Call(f"call_{place}_{n}", name, args) for n, (name, args) in enumerate(step.actions)]
+    return Reply(tuple(items), usage, Stop.CALLS if step.actions else Stop.END)
+
+
+def _plain(request: Request) -> Request:
+    """Return the request as text alone."""
+    system = (*request.system, section(request.tools))
+    return evolve(request, tools=(), system=system, items=tuple(_items(request.items)))
+
+
+def _items(items: Sequence[Item]) -> Iterator[Item]:
+    for assistant, group in groupby(items, key=_by_assistant):
+        members = list(group)
+        if assistant:
+            yield Text("assistant", _own_words(members))
+            continue
+        for item in members:
+            if isinstance(item, Result):
+                yield Text("user", f"Result of {item.call_id}:\n{item.text}")
+            elif not isinstance(item, Call):
+                yield item
+
+
+def _by_assistant(item: Item) -> bool:
+    return isinstance(item, Call | Opaque) or (isinstance(item, Text) and item.role == "assistant")
+
+
+def _own_words(items: Sequence[Item]) -> str:
+    """Return what the model wrote, byte for byte; an answer of another model is put into the form."""
+    own = [item.data for item in items if isinstance(item, Opaque) and item.provider == OWN]
+    if own:
+        return "\n".join(own)
+    message = "\n".join(item.text for item in items if isinstance(item, Text))
+    calls = [{"name": item.tool, "args": item.args} for item in items if isinstance(item, Call)]
+    step = {"type": "actions", "actions": calls} if calls else {"type": "chat"}
+    return canonical({"message": message, "next": step})

@@ -1,0 +1,88 @@
+"""Reading the one JSON object of an answer, and saying what is wrong with it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping
+
+from attrs import frozen
+
+from wakeful.types import Json, canonical, nearest
+
+#: Kinds of next steps that this loop can take.
+NEXT = ("actions", "chat", "complete")
+
+
+class FormError(ValueError):
+    """The answer does not have the form; the text says what to correct."""
+
+
+@frozen
+class Step:
+    """What a model wants next: a message, and the actions it asks for as (name, arguments)."""
+
+    message: str
+    actions: tuple[tuple[str, str], ...] = ()
+
+
+def parse(text: str, names: Collection[str]) -> Step:
+    """Return what an answer asks for.
+
+    A code fence that wraps the whole answer is stripped if what is inside parses; an object that does not
+    parse is repaired by a library.
+
+    Args:
+        text: the model's answer.
+        names: the actions that are declared.
+
+    Raises:
+        FormError: no object, an unknown kind of next step, an action nobody declared.
+    """
+    value = _object(text)
+    message = value.get("message", "")
+    if not isinstance(message, str):
+        raise FormError(f'"message" must be a string, not {canonical(message)[:80]}')
+    step = value.get("next", {"type": "chat"})
+    kind = step.get("type") if isinstance(step, Mapping) else step
+    if kind not in NEXT:
+        raise FormError(f'"next.type" must be one of {", ".join(NEXT)}{nearest(str(kind), NEXT)}')
+    if kind != "actions":
+        return Step(message)
+    actions = step.get("actions") if isinstance(step, Mapping) else None
+    if not isinstance(actions, list) or not actions:
+        raise FormError('"next.actions" must be a list of {"name", "args"} objects')
+    return Step(message, tuple(_action(item, names) for item in actions))
+
+
+def _action(item: Json, names: Collection[str]) -> tuple[str, str]:
+    if not isinstance(item, Mapping) or not isinstance(item.get("name"), str):
+        raise FormError(f'each action needs a "name" and "args", got {canonical(item)[:80]}')
+    name = item["name"]
+    if name not in names:
+        raise FormError(f"no action is named {name!r}{nearest(name, names)}")
+    args = item.get("args", {})
+    return name, args if isinstance(args, str) else canonical(args)
+
+
+def _object(text: str) -> Mapping[str, Json]:
+    for candidate in (text.strip(), _unfenced(text)):
+        try:
+            value = json.loads(candidate)
+        except ValueError:
+            continue
+        if isinstance(value, dict):
+            return value
+    from json_repair import repair_json
+
+    value = repair_json(_unfenced(text), return_objects=True)
+    if isinstance(value, dict) and ("message" in value or "next" in value):
+        return value
+    raise FormError("the answer must be one JSON object with the keys message and next, and nothing else")
+
+
+def _unfenced(text: str) -> str:
+    """Return the text without its first and last line if these are a code fence."""
+    lines = text.strip().splitlines()
+    if len(lines) > 2 and lines[0].startswith("```") and lines[-1].strip() == "```":  # noqa: PLR2004
+        return "\n".join(lines[1:-1])
+    return text.strip()
