@@ -1,5 +1,6 @@
 import json
 import math
+from decimal import Decimal
 from typing import Annotated, Any, Literal
 
 import attrs
@@ -215,6 +216,7 @@ def test_a_mapping_is_held_to_the_same_rules() -> None:
         deep = {"x": deep}
     assert refused(order, deep).code == "INVALID_JSON"
     assert refused(order, {"rate": math.nan}).code == "INVALID_JSON"
+    assert "Decimal" in refused(order, {"rate": Decimal(1)}).message
 
 
 def test_a_nested_json_string_with_a_duplicate_key_is_not_taken() -> None:
@@ -269,10 +271,71 @@ def test_references_and_compositions_are_followed() -> None:
     assert refused(act, '{"tree": {"next": {"m": 1}}}').code == "UNKNOWN_ARGUMENT"
 
 
+COMPOSED = {
+    "allOf": [{"properties": {"deep": {"type": "object", "properties": {"x": {"type": "integer"}}}}}],
+    "anyOf": [{"required": ["a"]}, {"required": ["b"]}],
+    "properties": {"a": {"type": "string"}, "b": {"type": "string"}},
+    "type": "object",
+}
+
+
+def test_a_composed_schema_names_only_what_is_really_unknown() -> None:
+    act = of_schema(COMPOSED)
+    assert accepted(act, '{"a": "1", "deep": {"x": 1}}')
+    wrong = refused(act, '{"a": "1", "deep": {"x": "y"}}')
+    assert (wrong.code, "'deep.x' must be an integer" in wrong.message) == ("INVALID_ARGUMENT", True)
+    assert refused(act, '{"a": "1", "deep": {"z": 1}}').code == "UNKNOWN_ARGUMENT"
+    assert refused(act, '{"a": "1", "c": 1}').code == "UNKNOWN_ARGUMENT"
+    assert refused(act, "{}").code == "MISSING_ARGUMENT"
+
+
+def test_strings_within_strings_open_up_only_so_deep() -> None:
+    tree = {"type": "object", "properties": {"n": {"$ref": "#/$defs/tree"}}}
+    act = of_schema(
+        {"type": "object", "$defs": {"tree": tree}, "properties": {"n": {"$ref": "#/$defs/tree"}}}
+    )
+    text = '{"n":' * 60 + "{}" + "}" * 60
+    assert accepted(act, text)
+    assert accepted(act, json.dumps({"n": '{"n": {}}'})) == {"n": {"n": {}}}
+    for _ in range(8):
+        text = '{"n":' * 60 + json.dumps(text) + "}" * 60
+    assert refused(act, text).code == "INVALID_JSON"
+
+
 def test_a_schema_that_refers_elsewhere_is_an_error_and_fetches_nothing() -> None:
     act = of_schema({"type": "object", "properties": {"a": {"$ref": "http://127.0.0.1:9/x"}}})
     with pytest.raises(DeclarationError, match="action 'Given': its schema is not valid"):
         check_arguments(act, "{}")
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"type": "string", "format": "email"},
+        {"type": "string", "format": "date-time"},
+        {"type": "string", "pattern": "^[A-Z]{3}$"},
+        {"type": "string", "minLength": 9},
+        {"type": "integer", "minimum": 5},
+        {"type": "integer", "exclusiveMinimum": 5},
+        {"enum": [3, 4]},
+        {"type": "array", "items": {"type": "string", "format": "uuid"}, "minItems": 1},
+        {"type": "array", "items": {"type": "string"}, "minItems": 2},
+        {"anyOf": [{"type": "boolean"}, {"type": "null"}]},
+        COMPOSED,
+    ],
+)
+def test_an_example_is_valid_or_absent(part: Json) -> None:
+    act = of_schema({"type": "object", "properties": {"p": part}, "required": ["p"]})
+    recovery = refused(act, "{}").recovery
+    assert recovery is not None
+    if recovery.valid_example is not None:
+        accepted(act, recovery.valid_example)
+
+
+def test_an_example_shows_what_goes_into_a_list() -> None:
+    recovery = refused(order, "{}").recovery
+    assert recovery is not None
+    assert recovery.valid_example == {"lines": [{"sku": "text"}]}
 
 
 scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)

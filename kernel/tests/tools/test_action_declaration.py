@@ -228,6 +228,19 @@ async def test_a_class_that_refuses_its_values_is_a_failed_result_naming_the_arg
     assert result.recovery.invalid_params[0].param == "period"
 
 
+async def test_the_reason_is_the_sentence_and_not_the_arguments_of_the_exception() -> None:
+    @attrs.frozen
+    class Box:
+        word: str = attrs.field(validator=attrs.validators.max_len(3))
+
+    @action
+    def pack(box: Box) -> None: ...
+
+    result = await run(pack, box={"word": "long"})
+    assert "Length of 'word' must be <= 3" in result.message
+    assert "attr.Attribute" not in result.message
+
+
 async def test_errors_of_the_action_reach_the_caller() -> None:
     @action
     def fail() -> None:
@@ -266,6 +279,17 @@ def test_what_cannot_be_declared_is_an_error_naming_action_and_parameter(functio
     assert f"action {function.__name__.title()!r}" in text
     assert "parameter 'name" in text
     assert "\n" not in text
+
+
+def test_a_field_of_a_class_that_cannot_be_resolved_names_the_class() -> None:
+    @attrs.frozen
+    class Box:
+        inside: Hidden
+
+    def pack(box: Box) -> None: ...
+
+    with pytest.raises(DeclarationError, match="parameter 'box': Box has an unresolved type"):
+        action(pack)
 
 
 def test_a_method_declared_in_the_class_body_says_what_to_do() -> None:

@@ -10,9 +10,9 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from wakeful.tools.coerce import coerce
-from wakeful.tools.decode import Refused, decode, plain
-from wakeful.tools.problems import Finding, explain, report
-from wakeful.tools.schemas import closed, known_properties
+from wakeful.tools.decode import TOO_DEEP, Refused, check_depth, decode
+from wakeful.tools.problems import Finding, example, explain_all, report
+from wakeful.tools.schemas import closed
 from wakeful.types import Action, ActionResult, DeclarationError, ErrorRecovery, Json, clean, failure
 
 _checkers: WeakKeyDictionary[Action, Checker] = WeakKeyDictionary()
@@ -28,14 +28,25 @@ class Checker:
             DeclarationError: the schema is not valid.
         """
         self.schema: dict[str, Json] = closed(action.schema or {"type": "object"}, root=True)
-        self.properties = known_properties(self.schema)
         self._validator = _compile(self.schema, action.name)
 
     def check(self, value: Mapping[str, Json]) -> tuple[dict[str, Json], list[Finding]]:
-        """Return the coerced arguments and what is wrong with them."""
-        args: dict[str, Json] = clean(plain(coerce(self.schema, dict(value), self.schema)))
-        found = [item for error in self._validator.iter_errors(args) for item in explain(error, self.schema)]
-        return args, found
+        """Return the coerced arguments and what is wrong with them.
+
+        Raises:
+            Refused: JSON strings in place of objects open up too deep.
+        """
+        try:
+            args: dict[str, Json] = clean(coerce(self.schema, value, self.schema))
+        except RecursionError as error:
+            raise Refused(TOO_DEEP) from error
+        check_depth(args)
+        return args, explain_all(list(self._validator.iter_errors(args)), self.schema)
+
+    def example(self) -> Json:
+        """Return arguments that pass, or None when none are easily found."""
+        found = example(self.schema, self.schema)
+        return found if self._validator.is_valid(found) else None
 
 
 def checker_of(action: Action) -> Checker:
@@ -62,15 +73,14 @@ def check_arguments(action: Action, raw: str | Mapping[str, Json]) -> dict[str, 
     """
     checker = checker_of(action)
     try:
-        value = decode(raw)
+        args, found = checker.check(decode(raw))
     except Refused as error:
         return failure(
             "INVALID_JSON",
             f"arguments of {action.tool_name} {error}",
             ErrorRecovery(retryable=True, suggestion="send the arguments as one JSON object"),
         )
-    args, found = checker.check(value)
-    return report(action.tool_name, checker.schema, found) if found else args
+    return report(action.tool_name, found, checker.example()) if found else args
 
 
 def _compile(schema: dict[str, Json], name: str) -> Any:

@@ -269,7 +269,8 @@ def _load(args: Mapping[str, Json], signature: Signature) -> dict[str, Any] | Ac
         try:
             loaded[name] = signature.loaders[name](value)
         except (ValueError, TypeError, ArithmeticError) as error:
-            reason = " ".join(str(error).split())[:160]
+            said = error.args[0] if error.args else ""  # attrs adds the field and the value as arguments
+            reason = " ".join(str(said).split())[:160]
             problems.append(InvalidParam(name, reason or type(error).__name__))
     if not problems:
         return loaded

@@ -8,12 +8,14 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
-from wakeful.types import Json
+from wakeful.types import Json, canonical
 
 #: Arguments beyond this are refused; large data travels by reference.
 SIZE_LIMIT = 1_000_000
 #: Deeper nesting is refused before anything walks over it.
 DEPTH_LIMIT = 64
+#: How such arguments are refused.
+TOO_DEEP = f"nest deeper than {DEPTH_LIMIT} levels"
 
 
 class Refused(Exception):  # noqa: N818  (a signal within this package)
@@ -33,17 +35,21 @@ def decode(raw: str | bytes | Mapping[str, Json]) -> Mapping[str, Json]:
         Refused: not JSON, not an object, a duplicate key, NaN or infinity, deeper than 64 levels or
             larger than 1,000,000 bytes.
     """
-    if not isinstance(raw, str | bytes):
-        if _too_deep(raw, DEPTH_LIMIT):
-            msg = f"nest deeper than {DEPTH_LIMIT} levels"
-            raise Refused(msg)
-        _check_numbers(raw)
-        return raw
-    value = parse(raw) if raw.strip() else {}
+    text = raw if isinstance(raw, str | bytes) else _written_out(raw)
+    value = parse(text) if text.strip() else {}
     if not isinstance(value, dict):
-        msg = f"must be a JSON object, not {_NAMES.get(type(value), 'a number')}"
-        raise Refused(msg)
+        raise Refused(f"must be a JSON object, not {_NAMES.get(type(value), 'a number')}")
     return value
+
+
+def _written_out(raw: Mapping[str, Json]) -> str:
+    """Return a mapping as text, so that it is held to the same rules as what a model wrote."""
+    try:
+        return canonical(dict(raw))
+    except RecursionError as error:
+        raise Refused(TOO_DEEP) from error
+    except (TypeError, ValueError) as error:
+        raise Refused(f"are not valid JSON: {str(error)[:80]}") from error
 
 
 _NAMES: dict[type, str] = {list: "an array", str: "a string", bool: "a boolean", type(None): "null"}
@@ -57,24 +63,22 @@ def parse(raw: str | bytes) -> Json:
     """
     size = len(raw) if isinstance(raw, bytes) or raw.isascii() else len(raw.encode("utf-8", "surrogatepass"))
     if size > SIZE_LIMIT:
-        msg = f"have {size:,} bytes; at most {SIZE_LIMIT:,} are accepted, so pass large data by reference"
-        raise Refused(msg)
+        raise Refused(
+            f"have {size:,} bytes; at most {SIZE_LIMIT:,} are accepted, so pass large data by reference"
+        )
     try:
         value = json.loads(
             raw, parse_float=_number, parse_constant=_constant, object_pairs_hook=_without_duplicates
         )
     except json.JSONDecodeError as error:
-        msg = f"are not valid JSON: {error.msg} at line {error.lineno}, column {error.colno}"
-        raise Refused(msg) from error
+        raise Refused(
+            f"are not valid JSON: {error.msg} at line {error.lineno}, column {error.colno}"
+        ) from error
     except RecursionError as error:
-        msg = f"nest deeper than {DEPTH_LIMIT} levels"
-        raise Refused(msg) from error
+        raise Refused(TOO_DEEP) from error
     except ValueError as error:  # bytes that are not text, or an integer of thousands of digits
-        msg = f"are not valid JSON: {str(error)[:80]}"
-        raise Refused(msg) from error
-    if _too_deep(value, DEPTH_LIMIT):
-        msg = f"nest deeper than {DEPTH_LIMIT} levels"
-        raise Refused(msg)
+        raise Refused(f"are not valid JSON: {str(error)[:80]}") from error
+    check_depth(value)
     return value
 
 
@@ -90,8 +94,7 @@ def plain(value: Json) -> Json:
 def _number(text: str) -> float:
     value = float(text)
     if math.isinf(value):
-        msg = f"are not valid JSON: the number {text[:40]} is out of range"
-        raise Refused(msg)
+        raise Refused(f"are not valid JSON: the number {text[:40]} is out of range")
     # A number of very many digits is never exact; comparing it would only cost time.
     if len(text) <= 64 and Decimal(text) == Decimal(repr(value)):  # noqa: PLR2004
         return value
@@ -101,8 +104,7 @@ def _number(text: str) -> float:
 
 
 def _constant(name: str) -> float:
-    msg = f"are not valid JSON: {name} is not a JSON number"
-    raise Refused(msg)
+    raise Refused(f"are not valid JSON: {name} is not a JSON number")
 
 
 def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -110,25 +112,18 @@ def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        msg = f"name {twice[:60]!r} twice; say which value is meant"
-        raise Refused(msg)
+        raise Refused(f"name {twice[:60]!r} twice; say which value is meant")
     return found
 
 
-def _too_deep(value: Any, left: int) -> bool:
-    if isinstance(value, Mapping):
-        return left <= 0 or any(_too_deep(item, left - 1) for item in value.values())
-    if isinstance(value, list | tuple):
-        return left <= 0 or any(_too_deep(item, left - 1) for item in value)
-    return False
+def check_depth(value: Json, left: int = DEPTH_LIMIT) -> None:
+    """Refuse a value that nests too deep.
 
-
-def _check_numbers(value: Any) -> None:
-    if isinstance(value, float) and not math.isfinite(value):
-        _constant(str(value))
-    elif isinstance(value, Mapping):
-        for item in value.values():
-            _check_numbers(item)
-    elif isinstance(value, list | tuple):
-        for item in value:
-            _check_numbers(item)
+    Raises:
+        Refused: it does.
+    """
+    if isinstance(value, dict | list):
+        if left <= 0:
+            raise Refused(TOO_DEEP)
+        for item in value.values() if isinstance(value, dict) else value:
+            check_depth(item, left - 1)

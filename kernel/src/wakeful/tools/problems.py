@@ -45,12 +45,20 @@ class Finding:
         return f"{self.param.param!r} {self.param.reason}{near}"
 
 
+def explain_all(errors: Sequence[Any], schema: Mapping[str, Json]) -> list[Finding]:
+    """Return what the errors of the validator (jsonschema_rs) mean; never nothing for an error."""
+    found = [finding for error in errors for finding in explain(error, schema)]
+    return found or [_invalid(error, list(error.instance_path)) for error in errors]
+
+
 def explain(error: Any, schema: Mapping[str, Json]) -> Iterator[Finding]:
     """Yield what one error of the validator means; a failed union yields the errors of the branch meant."""
     path, kind = list(error.instance_path), error.kind
     if kind.name in {"additionalProperties", "unevaluatedProperties"}:
         known = sorted(known_properties_at(schema, path))
-        for name in kind.unexpected:
+        # A part of a composed schema that fails makes the validator call even its own names unexpected.
+        composed = kind.name == "unevaluatedProperties"
+        for name in (name for name in kind.unexpected if not (composed and name in known)):
             yield _unknown(_spell([*path, name]), name, known)
     elif kind.name == "required":
         yield _missing(schema, [*path, kind.property])
@@ -61,7 +69,7 @@ def explain(error: Any, schema: Mapping[str, Json]) -> Iterator[Finding]:
         yield _invalid(error, path)
 
 
-def report(tool: str, schema: Mapping[str, Json], found: Sequence[Finding]) -> ActionResult:
+def report(tool: str, found: Sequence[Finding], valid_example: Json) -> ActionResult:
     """Return the failed result that lists every finding once."""
     unique = list(dict.fromkeys(found))
     unique.sort(key=lambda finding: _CODES.index(finding.code))
@@ -77,7 +85,7 @@ def report(tool: str, schema: Mapping[str, Json], found: Sequence[Finding]) -> A
             suggestion="correct the arguments and call again",
             suggested_values=tuple(near)[:_NEAR],
             invalid_params=tuple(finding.param for finding in unique),
-            valid_example=example(schema, schema),
+            valid_example=valid_example,
         ),
     )
 
@@ -108,7 +116,7 @@ def example(schema: Any, root: Mapping[str, Json], depth: int = 0) -> Json:
         known = known_properties(here)
         return {name: example(known.get(name), root, depth + 1) for name in names}
     if kind == "array":
-        return [example(here.get("items"), root, depth + 1)] if here.get("minItems") else []
+        return [example(here.get("items"), root, depth + 1)] if depth < 4 else []  # noqa: PLR2004  (same)
     if kind in {"integer", "number"}:
         return here.get("minimum", 1)
     return {"boolean": True, "null": None}.get(kind, _SAMPLES.get(str(here.get("format")), "text"))
@@ -201,7 +209,7 @@ def _expected(schema: Mapping[str, Json]) -> str:
 
 
 def _branch_meant(error: Any, schema: Mapping[str, Json]) -> list[Any] | None:
-    """Return the errors of the only branch that takes the value's type, if there is just one."""
+    """Return the errors of the branch that takes the value's type; of several, the one with fewest."""
     here = schema_at(schema, list(error.instance_path))
     branches = here.get(error.kind.name) or []
     contexts = getattr(error.kind, "context", None) or []
@@ -211,10 +219,10 @@ def _branch_meant(error: Any, schema: Mapping[str, Json]) -> list[Any] | None:
     wanted = {found, "number"} if found == "integer" else {found}
     meant = []
     for branch, errors in zip(branches, contexts, strict=True):
-        kind = resolve(branch, schema).get("type", [])
+        kind = resolve(branch, schema).get("type", [found])
         if wanted & ({kind} if isinstance(kind, str) else set(kind)):
             meant.append(list(errors))
-    return meant[0] if len(meant) == 1 else None
+    return min(meant, key=len, default=None)
 
 
 def _spell(path: list[Any]) -> str:

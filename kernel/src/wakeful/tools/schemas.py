@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from wakeful.types import Json
@@ -44,16 +44,7 @@ def closed(schema: Mapping[str, Json], *, root: bool = False) -> dict[str, Json]
     together from several schemas, where closing one part would refuse the others' properties; only
     the root is then closed over all its parts.
     """
-    shut = dict(schema)
-    for key in ("properties", "$defs", "definitions"):
-        if isinstance(shut.get(key), Mapping):
-            shut[key] = {name: _inner(part) for name, part in shut[key].items()}
-    for key in ("items", "additionalProperties"):
-        if isinstance(shut.get(key), Mapping):
-            shut[key] = closed(shut[key])
-    for key in ("anyOf", "oneOf", "prefixItems"):
-        if isinstance(shut.get(key), list) and "properties" not in shut:
-            shut[key] = [_inner(part) for part in shut[key]]
+    shut = _inside(schema)
     composed = any(key in shut for key in (*_COMPOSED, *_CONDITIONAL))
     if "additionalProperties" in shut or "unevaluatedProperties" in shut:
         return shut
@@ -65,8 +56,24 @@ def closed(schema: Mapping[str, Json], *, root: bool = False) -> dict[str, Json]
     return shut
 
 
-def _inner(schema: Any) -> Any:
-    return closed(schema) if isinstance(schema, Mapping) else schema
+def _inside(schema: Mapping[str, Json]) -> dict[str, Json]:
+    """Close what ``schema`` says about the values inside, not ``schema`` itself."""
+    shut = dict(schema)
+    for key in ("properties", "patternProperties", "$defs", "definitions"):
+        if isinstance(shut.get(key), Mapping):
+            shut[key] = {name: _part(part, closed) for name, part in shut[key].items()}
+    for key in ("items", "additionalProperties"):
+        shut.update({key: _part(shut[key], closed)} if key in shut else {})
+    for key in ("prefixItems", *_COMPOSED):
+        # A branch beside properties, and any part of allOf, is one part of an object.
+        whole = key == "prefixItems" or (key != "allOf" and "properties" not in shut)
+        if isinstance(shut.get(key), list):
+            shut[key] = [_part(part, closed if whole else _inside) for part in shut[key]]
+    return shut
+
+
+def _part(schema: Any, close: Callable[[Mapping[str, Json]], dict[str, Json]]) -> Any:
+    return close(schema) if isinstance(schema, Mapping) else schema  # true and false are schemas too
 
 
 def known_properties(schema: Mapping[str, Json]) -> dict[str, Json]:

@@ -110,7 +110,7 @@ def json_type(value: Json) -> str:
         return "number"
     if isinstance(value, str):
         return "string"
-    return "array" if isinstance(value, list) else "object"
+    return "array" if isinstance(value, list | tuple) else "object"
 
 
 def types_of(schema: Mapping[str, Json]) -> set[str]:

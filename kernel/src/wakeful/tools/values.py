@@ -65,7 +65,8 @@ def to_result(value: Any) -> ActionResult:
     try:
         if isinstance(value, ActionResult):
             outputs = {clean_text(str(name)): to_json(item, cut) for name, item in value.outputs.items()}
-            return attrs.evolve(value, message=clean_text(value.message), outputs=outputs)
+            more = f"; cut at {ITEM_CAP:,} items" if cut.seen else ""
+            return attrs.evolve(value, message=clean_text(value.message) + more, outputs=outputs)
         if isinstance(value, Final):
             return ActionResult(final=value)
         if value is None:
@@ -194,8 +195,7 @@ def _object(fields: Mapping[Any, Any], cut: _Truncated, depth: int) -> dict[str,
         name = key if isinstance(key, str) else _key(key)
         name = clean_text(name)
         if name in found:
-            msg = f"two keys of a mapping are both written {name[:80]!r}"
-            raise Unserialisable(msg)
+            raise Unserialisable("two keys of a mapping are written the same")
         found[name] = to_json(item, cut, depth=depth + 1)
     return found
 
