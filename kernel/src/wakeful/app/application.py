@@ -248,7 +248,7 @@ class App:
 
 @asynccontextmanager
 async def open(  # noqa: A001  (the name users type: wakeful.open)
-    source: str | Path | Agent = "wakeful.toml",
+    source: str | Path | Agent | AppConfig = "wakeful.toml",
     *,
     clock: Clock | None = None,
     ids: IdSource | None = None,
@@ -260,7 +260,7 @@ async def open(  # noqa: A001  (the name users type: wakeful.open)
     raises the same.
 
     Args:
-        source: path of a ``wakeful.toml``, or an :class:`Agent`.
+        source: path of a ``wakeful.toml``, or an :class:`Agent`, or a configuration that is loaded already.
         clock: where time comes from; default: the machine.
         ids: where ids come from; default: the machine.
         model: a model object that every agent asks instead of its own, e.g. a scripted one.
@@ -296,11 +296,11 @@ def _settings(config: AppConfig) -> dict[str, Mapping[str, Json]]:
     return {name: raw for agent in agents for name, raw in agent.settings.items()} | dict(config.plugins)
 
 
-def _plans(source: str | Path | Agent) -> tuple[AppConfig, dict[str, Blueprint]]:
+def _plans(source: str | Path | Agent | AppConfig) -> tuple[AppConfig, dict[str, Blueprint]]:
     if isinstance(source, Agent):
         plan = blueprint(source)
         folder = Path(source.folder or ".").absolute()
         config = AppConfig.from_agents(plan.config, store=StoreConfig(source.store), folder=folder)
         return config, {source.name: evolve(plan, config=config.agents[source.name])}
-    config = load_config(Path(source))
+    config = source if isinstance(source, AppConfig) else load_config(Path(source))
     return config, {name: Blueprint(agent) for name, agent in config.agents.items()}
