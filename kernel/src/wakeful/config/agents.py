@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -67,13 +67,18 @@ def read_agent(
         below("model", f'expected "scheme:name", like "anthropic:claude-sonnet-5", got {shown(raw["model"])}')
     for index, model in enumerate(values.get("failover", ())):
         if not _MODEL.fullmatch(model):
-            below(f"failover[{index}]", f'expected "scheme:name", got {shown(model)}')
+            below(f"failover[{index}]", f'expected "scheme:name", got {shown(raw["failover"][index])}')
     actions: tuple[str, ...] = values.get("actions", ())
-    _check_entries(actions, values.get("approvers", ()), values.get("type", "loop"), below)
+    _check_entries(raw["actions"] if actions else (), below)
+    for index, person in enumerate(values.get("approvers", ())):
+        if not person.strip():
+            below(f"approvers[{index}]", "the name of an approver is empty")
+    if not values.get("type", "loop").strip():
+        below("type", 'expected the name of an agent type, like "loop", got an empty string')
     own = read_plugins(values.get("plugins", {}), f"{where}.plugins", report)
     enabled = effective(defaults.plugins, own, actions, where, report)
-    scheme = values.get("model", "").partition(":")[0]
-    known = {*enabled, scheme}
+    models = (values.get("model", ""), *values.get("failover", ()))
+    known = {*enabled, *(model.partition(":")[0] for model in models)}
     for table in own.settings:
         if table not in known and (near := misspelling(table, known)):
             report(join(f"{where}.plugins", table), f"the agent does not enable it; did you mean {near!r}?")
@@ -99,17 +104,12 @@ def _inside(report: Report, where: str) -> Report:
     return lambda path, what: report(below_path(where, path), what)
 
 
-def _check_entries(actions: tuple[str, ...], approvers: tuple[str, ...], kind: str, report: Report) -> None:
+def _check_entries(actions: Sequence[str], report: Report) -> None:
     for index, entry in enumerate(actions):
         module, colon, rest = entry.partition(":")
         if not (module.strip() and colon and rest.strip()):
             expected = 'expected "module:name", "module:*" or "plugin:name"'
             report(f"actions[{index}]", f"{expected}, got {shown(entry)}")
-    for index, person in enumerate(approvers):
-        if not person.strip():
-            report(f"approvers[{index}]", "the name of an approver is empty")
-    if not kind.strip():
-        report("type", 'expected the name of an agent type, like "loop", got an empty string')
 
 
 def _read_numbers(cls: type[_N], raw: Mapping[str, Json], key: str, report: Report) -> _N:

@@ -16,7 +16,7 @@ from wakeful.config.explain import below_path, misspelling, shown
 from wakeful.config.model import AgentConfig, AppConfig, StoreConfig, switch_off
 from wakeful.config.paths import resolve_url
 from wakeful.config.plugins import PluginTable, read_plugins
-from wakeful.config.secrets import join, secrets_in, substitute
+from wakeful.config.secrets import join, redact, secrets_in, substitute
 from wakeful.config.structure import Report, partial
 from wakeful.types import ConfigError, Json, Problem
 
@@ -48,12 +48,13 @@ def load_config(path: str | Path, env: Mapping[str, str] | None = None) -> AppCo
     if file.is_dir():
         file /= FILE_NAME
     written = _read(file)
-    problems: list[Problem] = []
+    found: list[tuple[str, str]] = []
 
     def report(where: str, what: str) -> None:
-        problems.append(Problem(f"{file.name}: {where}" if where else file.name, what))
+        found.append((f"{file.name}: {where}" if where else file.name, what))
 
     raw = substitute(written, "", env, report)
+    secrets = tuple(secrets_in(raw))
     folder = file.absolute().parent
     top = partial(_File, raw, report)
     store = _read_store(top.get("store", {}), folder, report)
@@ -63,10 +64,12 @@ def load_config(path: str | Path, env: Mapping[str, str] | None = None) -> AppCo
         _check_any(top.get("agents", {}), report)
     _check_names(table, agents, report)
     remaining, unknown = switch_off(agents, env)
-    if problems or unknown:
-        raise ConfigError([*sorted(problems, key=lambda each: (each.where, each.what)), *unknown])
-    secrets = sorted({part for secret in secrets_in(raw) for part in secret.parts if part})
-    return AppConfig(file.absolute(), folder, store, remaining, tuple(secrets), table.settings)
+    if found or unknown:
+        # A name or a path in a problem may have come from the environment.
+        problems = [Problem(where, redact(what, secrets)) for where, what in sorted(found)]
+        raise ConfigError([*problems, *unknown])
+    values = sorted({part for secret in secrets for part in secret.parts if part})
+    return AppConfig(file.absolute(), folder, store, remaining, tuple(values), table.settings)
 
 
 def _read(file: Path) -> dict[str, Json]:
@@ -125,7 +128,8 @@ def _check_names(table: PluginTable, agents: Mapping[str, AgentConfig], report: 
     A table for a plugin that nobody enables is fine, and so is disabling one that is off; but a typo there
     would leave a limit or a switch without effect, and nobody would notice.
     """
-    known = {name for agent in agents.values() for name in (*agent.plugins, agent.model.partition(":")[0])}
+    known = {name for agent in agents.values() for name in agent.plugins}
+    known |= {model.partition(":")[0] for each in agents.values() for model in (each.model, *each.failover)}
     known |= set(table.enable)
     for name in table.settings:
         if name not in known and (near := misspelling(name, known)):

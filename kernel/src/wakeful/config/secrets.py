@@ -16,6 +16,10 @@ _REFERENCE = re.compile(r"\$\{env:([^}]*)(\}?)")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
+#: Length in characters from which a value is taken out of problems.
+SHORTEST = 4
+
+
 class Secret(str):
     """A text with values of the environment in it. Its ``repr`` is what stands in the file.
 
@@ -86,16 +90,19 @@ def secrets_in(value: Json) -> Iterator[Secret]:
 
 
 def redact(text: str, secrets: Sequence[Secret]) -> str:
-    """Return ``text`` without the values of ``secrets``, whole or in part, quoted or not."""
+    """Return ``text`` without the values of ``secrets``, whole or in part, quoted or not.
+
+    Values below ``SHORTEST`` characters stay: they are no secrets, and are found in ordinary words.
+    """
     shown: dict[str, str] = {}
     for secret in secrets:
         for value in (str(secret), *secret.parts):
             shown.setdefault(value, secret.written)
             shown.setdefault(repr(value)[1:-1], secret.written)
-    shown.pop("", None)
-    if not shown:
+    hidden = (each for each in shown if len(each) >= SHORTEST)
+    longest_first = sorted(hidden, key=lambda each: (-len(each), each))
+    if not longest_first:
         return text
-    longest_first = sorted(shown, key=lambda each: (-len(each), each))
     found = re.compile("|".join(map(re.escape, longest_first)))
     return found.sub(lambda match: shown[match[0]], text)
 
