@@ -1,16 +1,14 @@
 import json
 import math
 from decimal import Decimal
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import attrs
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from wakeful import Action, ActionResult, Param, action
 from wakeful.tools.arguments import check_arguments
-from wakeful.types import DeclarationError, Json, canonical
+from wakeful.types import Json
 
 
 @attrs.frozen
@@ -39,11 +37,8 @@ def order(  # noqa: PLR0913  (one parameter of each kind)
 def nothing() -> None: ...
 
 
-def of_schema(schema: Json) -> Action:
-    async def run(args: Any, context: Any) -> ActionResult:
-        return ActionResult()
-
-    return Action("Given", "", schema, run)
+@action
+def count(n: int) -> None: ...
 
 
 def accepted(act: Action, raw: str | dict[str, Json]) -> dict[str, Json]:
@@ -143,9 +138,8 @@ def test_digits_that_a_float_would_drop_are_not_called_whole() -> None:
 
 
 def test_a_huge_whole_number_keeps_its_digits() -> None:
-    act = of_schema({"type": "object", "properties": {"n": {"type": "integer"}}})
-    assert accepted(act, '{"n": 1e23}') == {"n": 10**23}
-    assert accepted(act, '{"n": 123456789012345678901234567890}') == {"n": 123456789012345678901234567890}
+    assert accepted(count, '{"n": 1e23}') == {"n": 10**23}
+    assert accepted(count, '{"n": 123456789012345678901234567890}') == {"n": 123456789012345678901234567890}
 
 
 def test_all_problems_come_at_once_each_with_its_place() -> None:
@@ -230,187 +224,18 @@ def test_long_values_are_not_repeated() -> None:
     assert all(len(part.param) <= 80 and len(part.reason) < 250 for part in found.recovery.invalid_params)
 
 
+def test_a_flood_of_problems_is_counted_and_not_listed() -> None:
+    found = refused(order, json.dumps({"lines": [{"sku": 5}] * 1000}))
+    assert found.message.endswith("and 994 more")
+    assert found.recovery is not None
+    assert len(found.recovery.invalid_params) == 50
+
+
 def test_lone_surrogates_and_nul_are_replaced() -> None:
     assert accepted(order, '{"lines": [{"sku": "a\\ud800\\u0000"}]}') == {"lines": [{"sku": "a\ufffd\ufffd"}]}
-
-
-def test_schemas_of_others_refuse_unknown_names_unless_they_say_otherwise() -> None:
-    properties = {
-        "a": {"type": "object", "properties": {"b": {"type": "integer"}}},
-        "free": {"type": "object"},
-    }
-    shut = of_schema({"type": "object", "properties": properties})
-    assert accepted(shut, '{"a": {"b": 1}, "free": {"x": 1}}')
-    assert refused(shut, '{"c": 1}').code == "UNKNOWN_ARGUMENT"
-    assert refused(shut, '{"a": {"c": 1}}').code == "UNKNOWN_ARGUMENT"
-    assert accepted(of_schema({"type": "object", "properties": {}, "additionalProperties": True}), '{"c": 1}')
-    assert refused(of_schema({"type": "object"}), '{"c": 1}').code == "UNKNOWN_ARGUMENT"
-
-
-def test_references_and_compositions_are_followed() -> None:
-    act = of_schema(
-        {
-            "type": "object",
-            "$defs": {
-                "tree": {
-                    "type": "object",
-                    "properties": {"n": {"type": "integer"}, "next": {"$ref": "#/$defs/tree"}},
-                }
-            },
-            "allOf": [
-                {"properties": {"tree": {"$ref": "#/$defs/tree"}}},
-                {"properties": {"m": {"type": "integer"}}},
-            ],
-        }
-    )
-    assert accepted(act, '{"tree": {"n": "1", "next": "{\\"n\\": \\"2\\"}"}, "m": "3"}') == {
-        "tree": {"n": 1, "next": {"n": 2}},
-        "m": 3,
-    }
-    assert refused(act, '{"other": 1}').code == "UNKNOWN_ARGUMENT"
-    assert refused(act, '{"tree": {"next": {"m": 1}}}').code == "UNKNOWN_ARGUMENT"
-
-
-COMPOSED = {
-    "allOf": [{"properties": {"deep": {"type": "object", "properties": {"x": {"type": "integer"}}}}}],
-    "anyOf": [{"required": ["a"]}, {"required": ["b"]}],
-    "properties": {"a": {"type": "string"}, "b": {"type": "string"}},
-    "type": "object",
-}
-
-
-def test_a_composed_schema_names_only_what_is_really_unknown() -> None:
-    act = of_schema(COMPOSED)
-    assert accepted(act, '{"a": "1", "deep": {"x": 1}}')
-    wrong = refused(act, '{"a": "1", "deep": {"x": "y"}}')
-    assert (wrong.code, "'deep.x' must be an integer" in wrong.message) == ("INVALID_ARGUMENT", True)
-    assert refused(act, '{"a": "1", "deep": {"z": 1}}').code == "UNKNOWN_ARGUMENT"
-    assert refused(act, '{"a": "1", "c": 1}').code == "UNKNOWN_ARGUMENT"
-    assert refused(act, "{}").code == "MISSING_ARGUMENT"
-
-
-def test_strings_within_strings_open_up_only_so_deep() -> None:
-    tree = {"type": "object", "properties": {"n": {"$ref": "#/$defs/tree"}}}
-    act = of_schema(
-        {"type": "object", "$defs": {"tree": tree}, "properties": {"n": {"$ref": "#/$defs/tree"}}}
-    )
-    text = '{"n":' * 60 + "{}" + "}" * 60
-    assert accepted(act, text)
-    assert accepted(act, json.dumps({"n": '{"n": {}}'})) == {"n": {"n": {}}}
-    for _ in range(8):
-        text = '{"n":' * 60 + json.dumps(text) + "}" * 60
-    assert refused(act, text).code == "INVALID_JSON"
-
-
-def test_a_schema_that_refers_elsewhere_is_an_error_and_fetches_nothing() -> None:
-    act = of_schema({"type": "object", "properties": {"a": {"$ref": "http://127.0.0.1:9/x"}}})
-    with pytest.raises(DeclarationError, match="action 'Given': its schema is not valid"):
-        check_arguments(act, "{}")
-
-
-@pytest.mark.parametrize(
-    "part",
-    [
-        {"type": "string", "format": "email"},
-        {"type": "string", "format": "date-time"},
-        {"type": "string", "pattern": "^[A-Z]{3}$"},
-        {"type": "string", "minLength": 9},
-        {"type": "integer", "minimum": 5},
-        {"type": "integer", "exclusiveMinimum": 5},
-        {"enum": [3, 4]},
-        {"type": "array", "items": {"type": "string", "format": "uuid"}, "minItems": 1},
-        {"type": "array", "items": {"type": "string"}, "minItems": 2},
-        {"anyOf": [{"type": "boolean"}, {"type": "null"}]},
-        COMPOSED,
-    ],
-)
-def test_an_example_is_valid_or_absent(part: Json) -> None:
-    act = of_schema({"type": "object", "properties": {"p": part}, "required": ["p"]})
-    recovery = refused(act, "{}").recovery
-    assert recovery is not None
-    if recovery.valid_example is not None:
-        accepted(act, recovery.valid_example)
 
 
 def test_an_example_shows_what_goes_into_a_list() -> None:
     recovery = refused(order, "{}").recovery
     assert recovery is not None
     assert recovery.valid_example == {"lines": [{"sku": "text"}]}
-
-
-scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
-texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=20)
-anything = st.recursive(
-    scalars | texts,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
-    max_leaves=8,
-)
-valid_lines = st.lists(st.fixed_dictionaries({"sku": texts}, optional={"count": st.integers()}), max_size=3)
-valid = st.fixed_dictionaries(
-    {"lines": valid_lines},
-    optional={
-        "days": st.integers(1, 90),
-        "level": st.sampled_from(["low", "high"]),
-        "rate": st.floats(allow_nan=False, allow_infinity=False) | st.integers(),
-        "urgent": st.booleans(),
-        "note": st.none() | st.integers() | texts,
-        "either": st.none() | valid_lines,
-        "extra": st.none() | st.dictionaries(texts, st.integers(), max_size=3),
-    },
-)
-KNOWN = set(order.schema["properties"])
-
-
-@given(valid)
-def test_valid_arguments_come_through_unchanged(args: dict[str, Json]) -> None:
-    assert accepted(order, json.dumps(args)) == args
-    assert accepted(order, args) == args
-
-
-@given(valid, texts.filter(lambda name: name not in KNOWN), anything)
-def test_any_unknown_name_is_refused_at_any_depth(args: dict[str, Json], name: str, value: Json) -> None:
-    assert refused(order, json.dumps({**args, name: value})).code == "UNKNOWN_ARGUMENT"
-    if name not in {"sku", "count"}:
-        line = {"sku": "a", name: value}
-        assert refused(order, json.dumps({**args, "lines": [line]})).code == "UNKNOWN_ARGUMENT"
-
-
-@given(valid)
-def test_arguments_spelt_as_strings_mean_the_same(args: dict[str, Json]) -> None:
-    spelt = {
-        name: value if isinstance(value, str) or name == "note" else json.dumps(value)
-        for name, value in args.items()
-    }
-    assert accepted(order, json.dumps(spelt)) == args
-
-
-def meaning(value: Json) -> str:
-    """What a value says, however it is spelt."""
-    if isinstance(value, dict):
-        return canonical({name: meaning(part) for name, part in value.items()})
-    if isinstance(value, list):
-        return canonical([meaning(part) for part in value])
-    if isinstance(value, float) and value.is_integer():
-        return canonical(int(value))
-    if not isinstance(value, str):
-        return canonical(value)
-    try:
-        read = json.loads(value.lower() if value in {"True", "False"} else value, parse_constant=str)
-    except ValueError:
-        return value
-    return value if isinstance(read, str) else meaning(read)
-
-
-@given(st.dictionaries(st.sampled_from(sorted(KNOWN)), anything, max_size=4))
-def test_whatever_is_sent_the_answer_is_arguments_or_a_clear_refusal(args: dict[str, Json]) -> None:
-    found = check_arguments(order, json.dumps(args))
-    if isinstance(found, ActionResult):
-        assert found.code in {"MISSING_ARGUMENT", "INVALID_ARGUMENT", "UNKNOWN_ARGUMENT", "INVALID_JSON"}
-        return
-    assert meaning(found) == meaning(args)
-
-
-@given(texts)
-def test_any_text_is_handled(raw: str) -> None:
-    found = check_arguments(nothing, raw)
-    assert found == {} or isinstance(found, ActionResult)

@@ -10,11 +10,9 @@ import attrs
 import pytest
 
 from wakeful import Action, ActionResult, Param, action
-from wakeful.types import DeclarationError, Effect, Json, ResultCode, Trust
+from wakeful.types import Effect, Json, ResultCode, Trust
 
 if TYPE_CHECKING:
-    from decimal import Decimal as Hidden
-
     from wakeful import ActionContext
 
 NOBODY: Any = None
@@ -148,14 +146,20 @@ async def test_a_slow_plain_function_does_not_hold_up_the_loop() -> None:
 
 async def test_the_context_is_filled_in_and_not_declared() -> None:
     @action
-    async def who(name: str, context: ActionContext) -> str:
-        return f"{name} {context.key}"
+    async def who(name: str, context: ActionContext | None = None) -> str:
+        return f"{name} {context.key if context else ''}"
+
+    @action
+    async def what(context: ActionContext) -> str:
+        return context.key
 
     @attrs.frozen
     class Context:
         key: str = "run-1/1/0"
 
     assert list(who.schema["properties"]) == ["name"]
+    assert list(what.schema["properties"]) == []
+    assert (await run(what, Context())).outputs["result"] == "run-1/1/0"
     assert (await run(who, Context(), name="ana")).outputs["result"] == "ana run-1/1/0"
 
 
@@ -248,79 +252,3 @@ async def test_errors_of_the_action_reach_the_caller() -> None:
 
     with pytest.raises(KeyError, match="lost"):
         await run(fail)
-
-
-def variadic(*names: str) -> None: ...
-def keywords(**names: str) -> None: ...
-def positional(name: str, /) -> None: ...
-def bare(name) -> None: ...  # type: ignore[no-untyped-def]  # noqa: ANN001
-def hidden(name: Hidden) -> None: ...
-def missing(name: NoSuchType) -> None: ...  # type: ignore[name-defined]  # noqa: F821
-def implicit(name: int = None) -> None: ...  # type: ignore[assignment]  # noqa: RUF013
-
-
-@pytest.mark.parametrize(
-    ("function", "said"),
-    [
-        (variadic, "*names cannot be declared"),
-        (keywords, "**names cannot be declared"),
-        (positional, "positional-only"),
-        (bare, "no type annotation"),
-        (hidden, "outside TYPE_CHECKING"),
-        (missing, "'NoSuchType' cannot be resolved"),
-        (implicit, "write 'X | None'"),
-    ],
-)
-def test_what_cannot_be_declared_is_an_error_naming_action_and_parameter(function: Any, said: str) -> None:
-    with pytest.raises(DeclarationError) as error:
-        action(function)
-    text = str(error.value)
-    assert said in text
-    assert f"action {function.__name__.title()!r}" in text
-    assert "parameter 'name" in text
-    assert "\n" not in text
-
-
-def test_a_field_of_a_class_that_cannot_be_resolved_names_the_class() -> None:
-    @attrs.frozen
-    class Box:
-        inside: Hidden
-
-    def pack(box: Box) -> None: ...
-
-    with pytest.raises(DeclarationError, match="parameter 'box': Box has an unresolved type"):
-        action(pack)
-
-
-def test_a_method_declared_in_the_class_body_says_what_to_do() -> None:
-    with pytest.raises(DeclarationError, match=r"action\(\.\.\.\)\(self\.method\)"):
-
-        class Plugin:
-            @action
-            def find(self, word: str) -> None: ...
-
-
-@pytest.mark.parametrize(
-    ("settings", "said"),
-    [
-        ({"effect": "reed"}, "did you mean 'read'"),
-        ({"output_trust": "semi-trusted"}, "did you mean 'semi_trusted'"),
-        ({"timeouts": 3}, "did you mean 'timeout_s'"),
-        ({"external_if_present": ["too"]}, "did you mean 'to'"),
-        ({"tool_name": "x" * 65}, "65 characters"),
-        ({"tool_name": ""}, "tool name is empty"),
-        ({"tool_name": "a b"}, "only letters, digits"),
-        ({"name": "…"}, "tool name is empty"),
-    ],
-)
-def test_wrong_settings_are_errors_with_the_nearest_name(settings: dict[str, Any], said: str) -> None:
-    def send(to: str) -> None: ...
-
-    with pytest.raises(DeclarationError, match=said):
-        action(**settings)(send)
-
-
-def test_a_function_without_a_name_needs_one() -> None:
-    with pytest.raises(DeclarationError, match="give name="):
-        action(lambda: 1)
-    assert action(name="One")(lambda: 1).tool_name == "one"

@@ -105,6 +105,17 @@ def test_no_parameters_is_fine(definition: dict[str, Json]) -> None:
     assert check_arguments(act, "") == {}
 
 
+def test_a_type_may_stand_where_the_direction_does() -> None:
+    entries = [("a", "string"), ("b", "number|null"), ("c", "array"), ("d", "enum"), ("e", "Output")]
+    act = load(name="A", params=[{"name": name, "type": kind, "required": True} for name, kind in entries])
+    assert act.schema["properties"] == {
+        "a": {"type": "string"},
+        "b": {"type": ["number", "null"]},
+        "c": {"type": "array", "items": {}},
+        "d": {"type": "string"},
+    }
+
+
 def test_allowed_values_and_formats_are_declared() -> None:
     act = load(
         name="A",

@@ -35,6 +35,7 @@ _TYPES: dict[str, dict[str, Json]] = {
     "scalar": _SCALAR,
     "simple object": {"type": "object"},
     "object": {"type": "object"},
+    "array": {"type": "array", "items": {}},
     "integer": {"type": "integer"},
     "int": {"type": "integer"},
     "number": {"type": "number"},
@@ -150,11 +151,8 @@ def _param(entry: Json, action: str, number: int) -> Param:
     if not isinstance(entry, dict) or not isinstance(entry.get("name"), str) or not entry["name"]:
         raise DeclarationError(f"action {action!r}, parameter {number}: has no name")
     name = entry["name"]
-    direction = _text(entry, "type").lower() or "input"
-    if direction not in _DIRECTIONS:
-        problem = f"action {action!r}, parameter {name!r}: no such direction {direction!r}"
-        raise DeclarationError(problem + nearest(direction, _DIRECTIONS))
-    schema = _value_schema(entry)
+    direction, value_type = _direction(entry, f"action {action!r}, parameter {name!r}")
+    schema = _value_schema(entry, value_type)
     description = _text(entry, "description")
     if entry.get("default") is not None:
         default = _default(schema, entry["default"])
@@ -175,9 +173,22 @@ def _param(entry: Json, action: str, number: int) -> Param:
     )
 
 
-def _value_schema(entry: Mapping[str, Json]) -> dict[str, Json]:
+def _direction(entry: Mapping[str, Json], where: str) -> tuple[str, str]:
+    """Return direction and type of the values; without ``value_type``, ``type`` may be either."""
+    direction, value_type = _text(entry, "type").strip().lower(), _text(entry, "value_type").strip().lower()
+    if direction in _DIRECTIONS:
+        return direction, value_type
+    if not direction or "value_type" not in entry:
+        return "input", value_type or direction
+    raise DeclarationError(f"{where}: no such direction {direction!r}{nearest(direction, _DIRECTIONS)}")
+
+
+def _value_schema(entry: Mapping[str, Json], value_type: str) -> dict[str, Json]:
     """Return the schema of one parameter's values; an unknown type is a string."""
-    schema = dict(_TYPES.get(_text(entry, "value_type").strip().lower(), {"type": "string"}))
+    kind, _, rest = value_type.partition("|")
+    schema = dict(_TYPES.get(kind.strip(), {"type": "string"}))
+    if rest.strip() == "null":
+        schema["type"] = [*_listed(schema["type"]), "null"]
     if _text(entry, "format"):
         schema["format"] = _text(entry, "format")
     allowed = entry.get("allowed_values") or entry.get("enum")
@@ -201,9 +212,12 @@ def _default(schema: Mapping[str, Json], value: Json) -> Json:
 
 
 def _takes(schema: Mapping[str, Json], value: Json) -> bool:
-    kind, declared = json_type(value), schema["type"]
-    kinds = [declared] if isinstance(declared, str) else declared
+    kind, kinds = json_type(value), _listed(schema["type"])
     return kind in kinds or (kind == "integer" and "number" in kinds)
+
+
+def _listed(kind: Json) -> list[str]:
+    return [kind] if isinstance(kind, str) else list(kind)
 
 
 def _result_code(entry: Json, action: str) -> ResultCode:

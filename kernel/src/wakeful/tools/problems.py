@@ -16,8 +16,10 @@ from wakeful.types import ActionResult, ErrorRecovery, InvalidParam, Json, canon
 _ECHO = 60
 #: Near names offered for one unknown name (the limit of all suggestions).
 _NEAR = 5
-#: Findings spelt out in the message; all of them are in the recovery.
+#: Findings spelt out in the message.
 _SPELT = 6
+#: Findings, and allowed values of each, kept in the recovery: a model repairs no more in one step.
+_KEPT = 50
 _CODES = ("UNKNOWN_ARGUMENT", "MISSING_ARGUMENT", "INVALID_ARGUMENT")
 _ARTICLES = {"integer": "an integer", "object": "an object", "array": "an array", "null": "null"}
 _SAMPLES = {
@@ -84,7 +86,7 @@ def report(tool: str, found: Sequence[Finding], valid_example: Json) -> ActionRe
             retryable=True,
             suggestion="correct the arguments and call again",
             suggested_values=tuple(near)[:_NEAR],
-            invalid_params=tuple(finding.param for finding in unique),
+            invalid_params=tuple(finding.param for finding in unique[:_KEPT]),
             valid_example=valid_example,
         ),
     )
@@ -139,7 +141,7 @@ def _missing(schema: Mapping[str, Json], path: list[Any]) -> Finding:
     part = schema_at(schema, path)
     return Finding(
         "MISSING_ARGUMENT",
-        InvalidParam(_spell(path), "is required", _expected(part), tuple(part.get("enum", ()))),
+        InvalidParam(_spell(path), "is required", _expected(part), tuple(part.get("enum", ())[:_KEPT])),
     )
 
 
@@ -152,7 +154,7 @@ def _invalid(error: Any, path: list[Any]) -> Finding:
         listed = ", ".join(_echo(option) for option in options[:12]) + (", …" if len(options) > 12 else "")  # noqa: PLR2004
         return Finding(
             "INVALID_ARGUMENT",
-            InvalidParam(where, f"must be one of {listed}, not {_echo(value)}", "", options),
+            InvalidParam(where, f"must be one of {listed}, not {_echo(value)}", "", options[:_KEPT]),
             near,
         )
     expected = _demand(kind)

@@ -48,7 +48,8 @@ def read_signature(function: Callable[..., Any], action: str, scope: Mapping[str
         DeclarationError: naming the action and the parameter.
     """
     description, texts = split_docstring(function.__doc__)
-    names = {**_globals(function), **scope}
+    # Linters move the import of ActionContext under TYPE_CHECKING, so it is known everywhere.
+    names = {"ActionContext": ActionContext, **_globals(function), **scope}
     params: list[Param] = []
     properties: dict[str, Json] = {}
     loaders: dict[str, Callable[[Json], Any]] = {}
@@ -56,7 +57,7 @@ def read_signature(function: Callable[..., Any], action: str, scope: Mapping[str
     for name, parameter in inspect.signature(function).parameters.items():
         where = f"action {action!r}, parameter {name!r}"
         hint = _hint(parameter, where, names)
-        if hint is ActionContext:
+        if hint is ActionContext or ActionContext in get_args(hint):
             context = name
             continue
         shape = shape_of(hint, Place(where, names))
@@ -111,10 +112,7 @@ def _hint(parameter: inspect.Parameter, where: str, names: Mapping[str, Any]) ->
 
 
 def _resolve(text: str, where: str, names: Mapping[str, Any]) -> Any:
-    """Evaluate an annotation that ``from __future__ import annotations`` left as text.
-
-    ``ActionContext`` is known everywhere, because linters move its import under TYPE_CHECKING.
-    """
+    """Evaluate an annotation that ``from __future__ import annotations`` left as text."""
     if text.strip("'\"").rpartition(".")[2] == "ActionContext":
         return ActionContext
     try:

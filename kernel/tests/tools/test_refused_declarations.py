@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import pytest
+
+from wakeful import action
+from wakeful.types import DeclarationError
+
+if TYPE_CHECKING:
+    from decimal import Decimal as Hidden
+
+
+def variadic(*names: str) -> None: ...
+def keywords(**names: str) -> None: ...
+def positional(name: str, /) -> None: ...
+def bare(name) -> None: ...  # type: ignore[no-untyped-def]  # noqa: ANN001
+def hidden(name: Hidden) -> None: ...
+def missing(name: NoSuchType) -> None: ...  # type: ignore[name-defined]  # noqa: F821
+def implicit(name: int = None) -> None: ...  # type: ignore[assignment]  # noqa: RUF013
+
+
+@pytest.mark.parametrize(
+    ("function", "said"),
+    [
+        (variadic, "*names cannot be declared"),
+        (keywords, "**names cannot be declared"),
+        (positional, "positional-only"),
+        (bare, "no type annotation"),
+        (hidden, "outside TYPE_CHECKING"),
+        (missing, "'NoSuchType' cannot be resolved"),
+        (implicit, "write 'X | None'"),
+    ],
+)
+def test_what_cannot_be_declared_is_an_error_naming_action_and_parameter(function: Any, said: str) -> None:
+    with pytest.raises(DeclarationError) as error:
+        action(function)
+    text = str(error.value)
+    assert said in text
+    assert f"action {function.__name__.title()!r}" in text
+    assert "parameter 'name" in text
+    assert "\n" not in text
+
+
+def test_a_field_of_a_class_that_cannot_be_resolved_names_the_class() -> None:
+    @attrs.frozen
+    class Box:
+        inside: Hidden
+
+    def pack(box: Box) -> None: ...
+
+    with pytest.raises(DeclarationError, match="parameter 'box': Box has an unresolved type"):
+        action(pack)
+
+
+def test_a_method_declared_in_the_class_body_says_what_to_do() -> None:
+    with pytest.raises(DeclarationError, match=r"action\(\.\.\.\)\(self\.method\)"):
+
+        class Plugin:
+            @action
+            def find(self, word: str) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"effect": "reed"}, "did you mean 'read'"),
+        ({"output_trust": "semi-trusted"}, "did you mean 'semi_trusted'"),
+        ({"timeouts": 3}, "did you mean 'timeout_s'"),
+        ({"external_if_present": ["too"]}, "did you mean 'to'"),
+        ({"tool_name": "x" * 65}, "65 characters"),
+        ({"tool_name": ""}, "tool name is empty"),
+        ({"tool_name": "a b"}, "only letters, digits"),
+        ({"name": "…"}, "tool name is empty"),
+    ],
+)
+def test_wrong_settings_are_errors_with_the_nearest_name(settings: dict[str, Any], said: str) -> None:
+    def send(to: str) -> None: ...
+
+    with pytest.raises(DeclarationError, match=said):
+        action(**settings)(send)
+
+
+def test_a_function_without_a_name_needs_one() -> None:
+    with pytest.raises(DeclarationError, match="give name="):
+        action(lambda: 1)
+    assert action(name="One")(lambda: 1).tool_name == "one"
