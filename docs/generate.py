@@ -10,7 +10,7 @@ import inspect
 import re
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from enum import Enum, EnumType
 from pathlib import Path
 from typing import Any, get_args
@@ -57,11 +57,21 @@ def signature(function: Any) -> str:
     """Return ``name(arguments) -> answer`` as it would be written in a plugin."""
     found = inspect.signature(function)
     start = f"{'async ' if _asynchronous(function) else ''}def {function.__name__}"
-    text = f"{start}{found}: ...".replace("'", "")
-    if len(text) <= WIDTH:
-        return text
-    lines = "".join(f"    {parameter},\n" for parameter in found.parameters.values())
-    return f"{start}(\n{lines}) -> {found.return_annotation}: ...".replace("'", "")
+    arguments = list(_arguments(found.parameters.values()))
+    end = f") -> {found.return_annotation}: ...".replace("'", "")
+    line = f"{start}({', '.join(arguments)}{end}"
+    return line if len(line) <= WIDTH else f"{start}(\n" + "".join(f"    {one},\n" for one in arguments) + end
+
+
+def _arguments(parameters: Iterable[inspect.Parameter]) -> Iterator[str]:
+    keyword_only = False
+    for one in parameters:
+        if one.kind is one.KEYWORD_ONLY and not keyword_only:
+            keyword_only = True
+            yield "*"
+        kind = "" if one.annotation is one.empty else f": {one.annotation}".replace("'", "")
+        default = "" if one.default is one.empty else f"{' = ' if kind else '='}{default_of(one.default)}"
+        yield f"{one.name}{kind}{default}"
 
 
 def fields(cls: type) -> str:
@@ -189,6 +199,33 @@ def enums() -> str:
             )
             parts.append(f"### `{cls.__name__}`\n\n{prose(inspect.getdoc(cls) or '')}\n\n{values}")
     return "\n\n".join(parts)
+
+
+def commands(group: Any, path: str = "wakeful") -> str:
+    """Return a section per command below a typer group: its text, usage and options."""
+    parts = []
+    for name, command in group.commands.items():
+        full = f"{path} {name}"
+        if hasattr(command, "commands"):
+            parts.append(commands(command, full))
+        else:
+            parts.append(_command(command, full))
+    return "\n\n".join(parts)
+
+
+def _command(command: Any, path: str) -> str:
+    shown = [one for one in command.params if not one.hidden]
+    words = [one.metavar for one in shown if one.param_type_name == "argument"]
+    names = [
+        one.metavar
+        if one.param_type_name == "argument"
+        else f"{', '.join(one.opts)} {one.metavar or ''}".strip()
+        for one in shown
+    ]
+    rows = [f"| `{name}` | {one.help or ''} |" for name, one in zip(names, shown, strict=True)]
+    usage = " ".join([path, *words])
+    table = "\n".join(["| argument or option | meaning |", "|---|---|", *rows])
+    return f"### `{path}`\n\n{prose(command.help or '')}\n\n```bash\n{usage}\n```\n\n{table}"
 
 
 def main(arguments: list[str]) -> int:

@@ -17,7 +17,8 @@ LEVELS = (
     {"models", "perception", "policy", "prompt", "results", "tools"},
     {"loop"},
     {"app"},
-    {"cli", "__main__"},
+    {"cli"},
+    {"__main__"},
 )
 LEVEL = {name: level for level, names in enumerate(LEVELS) for name in names}
 #: The test kit sees everything and is seen by nothing.

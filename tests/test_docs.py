@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from tests.layout import ROOT
+from wakeful.config import load_config
 
 DOCS = ROOT / "docs"
 EXAMPLES = DOCS / "examples"
@@ -100,3 +101,19 @@ def test_the_script_example_answers(tmp_path: Path) -> None:
     folder = Path(shutil.copytree(EXAMPLES / "script", tmp_path / "script"))
     answer = run_wakeful(folder, "run", "shop", "Is the blue lamp in stock?")
     assert answer["text"] == "Yes, three of them."
+
+
+def test_the_embedding_example_answers(tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(EXAMPLES / "embed", tmp_path / "embed"))
+    done = subprocess.run([sys.executable, "ask.py"], cwd=folder, capture_output=True, text=True, check=True)
+    lines = done.stdout.splitlines()
+    assert (lines[0], lines[-2], lines[-1]) == ("RunStarted", "RunEnded", "You are welcome.")
+
+
+def test_the_configuration_example_is_valid(tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(EXAMPLES / "configuration", tmp_path / "configuration"))
+    (folder / "desk.md").write_text("You answer questions about customers.\n", encoding="utf-8")
+    config = load_config(folder / "wakeful.toml")
+    assert config.agents["desk"].plugins == ("records",)
+    assert config.agents["desk"].instructions.startswith("You answer")
+    assert config.agents["night"].plugins == ()
