@@ -117,7 +117,7 @@ def test_the_same_distribution_on_two_places_of_the_path_counts_once(
     [
         ("attrs>=999", "needs attrs>=999, but attrs "),
         ("nothing-of-this-name>=1", "needs nothing-of-this-name>=1, which is not installed"),
-        ("attrs ===", "has a requirement that cannot be read: 'attrs ==='"),
+        ("%%%", "has a requirement that cannot be read: '%%%'"),
     ],
 )
 def test_an_unmet_requirement_is_known_before_anything_is_imported(
