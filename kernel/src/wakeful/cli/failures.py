@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from wakeful.types import Json, NotFoundError
 
 TRACEBACK = "--traceback"
+VARIABLE = "WAKEFUL_TRACEBACK"
 JSON = "--json"
 
 
@@ -29,16 +30,20 @@ def without(option: str, args: Sequence[str]) -> list[str]:
     return [*(arg for arg in args[:end] if arg != option), *args[end:]]
 
 
-def report(error: BaseException, *, as_json: bool, with_traceback: bool) -> int:
+def traceback_wanted() -> bool:
+    """Whether errors should show where they were raised; :data:`TRACEBACK` sets the variable."""
+    return os.environ.get(VARIABLE, "0") not in {"", "0"}
+
+
+def report(error: BaseException, *, as_json: bool) -> int:
     """Print an error and return the exit code.
 
     Args:
         error: what a command raised.
         as_json: print one JSON document to standard output too.
-        with_traceback: show where it was raised.
     """
     code, lines = _described(error)
-    if with_traceback or os.environ.get("WAKEFUL_TRACEBACK", "0") not in {"", "0"}:
+    if traceback_wanted():
         traceback.print_exception(error, file=sys.stderr)
     for line in lines:
         note(f"error: {line}", red=True)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import typer
 
 from wakeful.cli.exits import Exit
-from wakeful.cli.failures import JSON, TRACEBACK, report, wants, without
+from wakeful.cli.failures import JSON, TRACEBACK, VARIABLE, report, wants, without
 from wakeful.cli.output import prepare_streams
 
 
@@ -24,6 +24,8 @@ def main(args: Sequence[str] | None = None) -> int:
     """
     given = list(sys.argv[1:] if args is None else args)
     prepare_streams()
+    if wants(TRACEBACK, given):
+        os.environ[VARIABLE] = "1"
     try:
         code = _run(without(TRACEBACK, given))
         sys.stdout.flush()
@@ -32,7 +34,7 @@ def main(args: Sequence[str] | None = None) -> int:
         return Exit.PIPE
     except (KeyboardInterrupt, Exception) as error:
         try:
-            return report(error, as_json=wants(JSON, given), with_traceback=wants(TRACEBACK, given))
+            return report(error, as_json=wants(JSON, given))
         except BrokenPipeError:
             _hush()
             return Exit.PIPE

@@ -1,0 +1,63 @@
+"""Ctrl-C while a run is in progress: the run ends as cancelled, with everything recorded."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import TYPE_CHECKING
+
+from attrs import define, field
+
+from wakeful.cli.output import note
+
+if TYPE_CHECKING:
+    from wakeful.app import App
+
+
+@define(eq=False)
+class Interrupts:
+    """What an interrupt means just now.
+
+    Args:
+        app: whose runs are cancelled.
+        run_id: the run in progress; empty as long as there is none.
+        count: interrupts so far.
+    """
+
+    app: App
+    run_id: str = ""
+    count: int = 0
+    _task: asyncio.Task[object] | None = field(factory=asyncio.current_task)
+
+    def interrupt(self) -> None:
+        """Cancel the run; the second time, or without a run, the task that waits for it."""
+        self.count += 1
+        if self.count == 1 and self.run_id and self.app.cancel(self.run_id):
+            note("cancelling the run; Ctrl-C again gives up waiting for it")
+        elif self._task is not None:
+            self._task.cancel()
+
+
+@contextmanager
+def interruptible(app: App) -> Iterator[Interrupts]:
+    """Let SIGINT cancel the run that the block follows, instead of ending the program."""
+    interrupts = Interrupts(app)
+    if threading.current_thread() is not threading.main_thread():
+        # Signals reach the main thread only.
+        yield interrupts
+        return
+    loop = asyncio.get_running_loop()
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        del number, frame
+        loop.call_soon_threadsafe(interrupts.interrupt)
+
+    before = signal.signal(signal.SIGINT, handle)
+    try:
+        yield interrupts
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -1,0 +1,191 @@
+"""A turn as it happens: text as it streams on a terminal, what is done beside it, the answer at the end."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from attrs import define, field
+
+from wakeful.cli.output import note, plain, say, short, terminal, visible
+from wakeful.cli.progress import Progress
+from wakeful.types import (
+    ActionEnded,
+    ActionStarted,
+    Answer,
+    ApprovalRequest,
+    CallJudged,
+    EpochStarted,
+    Event,
+    Invocation,
+    Json,
+    Notice,
+    ReplyReceived,
+    RunStarted,
+    RunStatus,
+    StepStarted,
+    TextDelta,
+    TextWithdrawn,
+    Usage,
+    canonical,
+)
+
+#: Characters of arguments and messages in a line of progress.
+WIDTH = 100
+
+
+@define(eq=False)
+class TurnView:
+    """Shows one turn and keeps what is told about it at the end.
+
+    Args:
+        progress: where lines about steps go.
+        streams: whether text is printed as it comes.
+    """
+
+    progress: Progress
+    streams: bool = field(factory=lambda: terminal(sys.stdout))
+    run_id: str = ""
+    conversation: str = ""
+    actions: list[dict[str, Json]] = field(factory=list)
+    notices: list[dict[str, str]] = field(factory=list)
+    answer: Answer | None = None
+    _text: list[str] = field(factory=list)
+    _open: bool = False
+
+    def see(self, event: Event) -> None:  # noqa: C901, PLR0912  (one branch for each event)
+        """Take the next event of the run."""
+        match event:
+            case RunStarted():
+                self.run_id, self.conversation = event.run_id, event.conversation
+            case EpochStarted():
+                self.progress.during(f"prefix {event.epoch}: {event.reason}")
+            case StepStarted():
+                self.progress.during(f"step {event.step}: asking the model")
+            case TextDelta():
+                self._stream(event)
+            case TextWithdrawn():
+                self._withdraw(event.reason)
+            case ReplyReceived():
+                self._end_line()
+            case CallJudged():
+                verdict = event.verdict.name.lower()
+                self.progress.line(f"  {called(event.invocation)}: {verdict}: {event.reason}".rstrip(": "))
+            case ActionStarted():
+                self._end_line()
+                self.progress.line(f"  {called(event.invocation)}")
+                self.progress.during(f"running {event.invocation.action}")
+            case ActionEnded():
+                self._ended(event)
+            case Notice():
+                self.notices.append({"source": event.source, "message": event.message})
+                self.progress.line(f"  note from {event.source}: {event.message}")
+            case _:
+                self.progress.clear()
+                self._end_line()
+                self.answer = event.answer
+
+    def finish(self, answer: Answer, pending: Sequence[ApprovalRequest], *, quiet: bool = False) -> None:
+        """Print the answer, unless it has streamed already, and what there is to say about the run."""
+        streamed = "".join(self._text).strip()
+        if answer.text and not (self.streams and streamed == answer.text.strip()):
+            say(answer.text)
+        failed = answer.status in {RunStatus.FAILED, RunStatus.LIMIT_REACHED}
+        if failed:
+            note(f"error: run {answer.status.value.replace('_', ' ')}: {answer.error}", red=True)
+            note(f"  wakeful runs show {answer.run_id}")
+        elif answer.status is RunStatus.CANCELLED:
+            note("cancelled")
+        elif answer.error:
+            note(f"note: {answer.error}")
+        for request in pending:
+            note(f"waits for approval: {request.id}: {request.action}({short(canonical(request.args), WIDTH)})")
+        if pending:
+            note(f"  once decided: wakeful runs resume {answer.run_id}")
+        if not quiet:
+            note(usage_line(answer.usage, len(self.actions), answer.run_id), dim=True)
+
+    def document(self, answer: Answer, pending: Sequence[ApprovalRequest], code: int) -> dict[str, Json]:
+        """Return the turn as the JSON document that ``--json`` prints."""
+        failed = answer.status in {RunStatus.FAILED, RunStatus.LIMIT_REACHED, RunStatus.CANCELLED}
+        message = answer.error or answer.text or answer.status.value
+        error = {"type": answer.status.value, "message": message, "exit_code": int(code)} if failed else None
+        waiting = {request.id: plain(request) for request in pending}
+        return {
+            "run_id": answer.run_id,
+            "conversation": answer.conversation,
+            "status": answer.status.value,
+            "text": answer.text,
+            "disposition": answer.disposition.value,
+            "reaction": answer.reaction,
+            "error": error,
+            "warning": "" if failed else answer.error,
+            "pending": [waiting.get(each, {"id": each}) for each in answer.pending],
+            "artifacts": list(answer.artifacts),
+            "actions": self.actions,
+            "notices": self.notices,
+            "usage": usage_document(answer.usage),
+        }
+
+    def _stream(self, event: TextDelta) -> None:
+        if event.thinking:
+            self.progress.during("the model is thinking")
+            return
+        self._text.append(event.text)
+        if self.streams:
+            self.progress.clear()
+            print(visible(event.text), end="", flush=True)
+            self._open = not event.text.endswith("\n")
+
+    def _withdraw(self, reason: str) -> None:
+        self._end_line()
+        self._text.clear()
+        self.progress.line(f"  the text so far is void: {reason}")
+
+    def _ended(self, event: ActionEnded) -> None:
+        self._text.clear()
+        result = event.result
+        said = f": {short(result.message, WIDTH)}" if result.message else ""
+        self.progress.line(f"  {event.invocation.action} -> {result.code}{said}")
+        self.actions.append(
+            {
+                "action": event.invocation.action,
+                "args": plain(event.invocation.args),
+                "success": result.success,
+                "code": result.code,
+                "text": event.text,
+            }
+        )
+
+    def _end_line(self) -> None:
+        if self._open:
+            self._open = False
+            say()
+
+
+def called(inv: Invocation) -> str:
+    """Return a call in one line: name and arguments."""
+    args = inv.args if isinstance(inv.args, str) else canonical(inv.args)
+    return f"{inv.action}({short(args, WIDTH)})"
+
+
+def usage_line(usage: Usage, actions: int, run_id: str) -> str:
+    """Return the line that ends a run: tokens, cost if it is known, actions, the run's id."""
+    cost = "cost unknown" if usage.cost is None else f"${usage.cost:.4f}"
+    estimated = "" if usage.reported else " (estimated)"
+    tokens = f"in {usage.input:,} (read {usage.read:,}, written {usage.write:,}), out {usage.output:,}"
+    many = f"{actions} action{'' if actions == 1 else 's'}"
+    return f"usage: {tokens}{estimated} · {cost} · {many} · {run_id}"
+
+
+def usage_document(usage: Usage) -> dict[str, Json]:
+    """Return a usage as JSON."""
+    return {
+        "input": usage.input,
+        "read": usage.read,
+        "write": usage.write,
+        "uncached": usage.uncached,
+        "output": usage.output,
+        "cost": usage.cost,
+        "reported": usage.reported,
+    }
