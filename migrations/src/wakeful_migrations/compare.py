@@ -28,8 +28,9 @@ def check(
         sqlalchemy.exc.DBAPIError: the database cannot be read.
     """
     problems = []
+    states = current(engine, lineages)
     with engine.connect() as connection:
-        for state in current(engine, lineages):
+        for state in states:
             if state.status != "current":
                 problems.append(_behind(state))
             elif metadata and state.owner in metadata:

@@ -16,6 +16,7 @@ from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
+from alembic.script.revision import RevisionError
 from alembic.util import CommandError
 from sqlalchemy import Connection, Engine, text
 
@@ -168,7 +169,7 @@ def _state(connection: Connection, lineage: Lineage, script: ScriptDirectory) ->
         return State(lineage.owner, now, head, "current")
     try:
         steps = [step.revision for step in script.iterate_revisions(head, now or "base")]
-    except CommandError:
+    except (CommandError, RevisionError):
         return State(lineage.owner, now, head, "newer")
     status = "missing" if now is None else "older"
     return State(lineage.owner, now, head, status, tuple(reversed(steps)))

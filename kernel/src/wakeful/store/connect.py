@@ -20,12 +20,12 @@ _WAL_PAUSE = 0.02
 
 def writer_engine(target: Target, slots: int) -> Engine:
     """Return the engine that transactions are written through, with up to ``slots`` connections."""
-    return _sqlite(target, 1, writes=True) if target.sqlite else _postgresql(target, slots)
+    return _sqlite(target, 1, writes=True) if target.sqlite else _postgresql(target, slots, writes=True)
 
 
 def reader_engine(target: Target, slots: int) -> Engine:
-    """Return the engine that is read through; its SQLite connections refuse to write."""
-    return _sqlite(target, slots, writes=False) if target.sqlite else _postgresql(target, slots)
+    """Return the engine that is read through; its connections refuse to write."""
+    return _sqlite(target, slots, writes=False) if target.sqlite else _postgresql(target, slots, writes=False)
 
 
 def check_path(target: Target, *, create: bool) -> None:
@@ -112,12 +112,19 @@ def _use_wal(connection: sqlite3.Connection, timeout: float) -> None:
             return
 
 
-def _postgresql(target: Target, slots: int) -> Engine:
+def _postgresql(target: Target, slots: int, *, writes: bool) -> Engine:
     milliseconds = int(target.timeout * 1000)
-    # psycopg refuses unknown options by itself; whole seconds, at least 2, are libpq's rule.
+    read_only = "off" if writes else "on"
     arguments = {
+        # Whole seconds, at least 2, are libpq's rule.
         "connect_timeout": max(2, round(target.timeout)),
-        "options": f"-c lock_timeout={milliseconds} -c timezone=UTC",
+        "options": " ".join(
+            [
+                f"-c lock_timeout={milliseconds}",
+                f"-c default_transaction_read_only={read_only}",
+                "-c timezone=UTC",
+            ]
+        ),
     }
     try:
         return create_engine(

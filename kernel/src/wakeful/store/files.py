@@ -37,6 +37,11 @@ class FileStore:
             folder = Path(f"{target.url.database or 'wakeful'}.files").absolute()
         return cls(folder)
 
+    @property
+    def folder(self) -> Path | None:
+        """Where the contents are; None as long as a temporary folder was not needed."""
+        return self._folder or self._temporary
+
     async def put(self, content: bytes) -> str:
         """Store ``content`` and return its reference. The same bytes have the same reference.
 
