@@ -1,1 +1,1 @@
-"""A demonstration of wakeful on a small real database."""
+"""A demonstration of wakeful: an office assistant over a small company's real SQLite database."""

@@ -1,0 +1,52 @@
+"""Laying out the demonstration's folder and choosing its model."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from importlib.resources import files
+from pathlib import Path
+
+from wakeful.plugins.loader import installed
+from wakeful_demo import company
+from wakeful_demo.office import DATABASE
+
+#: Installed plugin, the variable that holds its key, and the model the demonstration takes.
+REAL = (
+    ("anthropic", "ANTHROPIC_API_KEY", "anthropic:claude-sonnet-5"),
+    ("openai", "OPENAI_API_KEY", "openai:gpt-5.6"),
+)
+SCRIPT = "replay:conversation.jsonl"
+_TEMPLATES = ("wakeful.toml", "desk.md", "conversation.jsonl")
+
+
+def lay_out(folder: Path, model: str) -> Path:
+    """Write database, configuration, instructions and script into ``folder``; return the configuration.
+
+    Raises:
+        FileExistsError: one of the files is there already; nothing is written.
+    """
+    there = [name for name in (DATABASE, *_TEMPLATES) if (folder / name).exists()]
+    if there:
+        raise FileExistsError(", ".join(there))
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in _TEMPLATES:
+        text = files("wakeful_demo").joinpath("files", name).read_text(encoding="utf-8")
+        (folder / name).write_text(text.replace(SCRIPT, model), encoding="utf-8")
+    company.create(folder / DATABASE)
+    return folder / "wakeful.toml"
+
+
+def choose_model(env: Mapping[str, str] = os.environ) -> tuple[str, str]:
+    """Return the model to take, and why in a sentence."""
+    there = installed()
+    for plugin, variable, model in REAL:
+        if env.get(variable) and plugin in there:
+            return model, f"{variable} is set: talking to {model} for real."
+    for plugin, variable, _ in REAL:
+        if env.get(variable):
+            return SCRIPT, f"{variable} is set, but wakeful-{plugin} is not installed: playing a script."
+    return (
+        SCRIPT,
+        "No key is set: the model's side is a script that is played; database and actions are real.",
+    )
