@@ -1,0 +1,2 @@
+"""Anthropic models for wakeful agents."""
+class Anthropic: pass

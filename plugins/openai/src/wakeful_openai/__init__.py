@@ -1,0 +1,2 @@
+"""OpenAI and compatible models for wakeful agents."""
+class OpenAI: pass
