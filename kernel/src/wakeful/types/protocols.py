@@ -29,7 +29,10 @@ NextCall = Callable[[Mapping[str, Json]], Awaitable[ActionResult]]
 class Model(Protocol):
     """A model bound to one agent."""
 
-    profile: Profile
+    @property
+    def profile(self) -> Profile:
+        """Return the facts about the model."""
+        ...
 
     async def complete(self, request: Request, conversation: str, emit: Emit | None = None) -> Reply:
         """Ask once. With ``emit`` the reply streams: pieces are awaited as they arrive.
@@ -43,7 +46,10 @@ class Model(Protocol):
 class Provider(Protocol):
     """Binds models for one scheme of ``model = "scheme:name"``."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """Return the scheme it serves."""
+        ...
 
     def bind(self, model: str, settings: Json, resolve: Callable[[str], Model]) -> Model:
         """Return the model ``model`` (the part after the colon) for one agent.
@@ -100,8 +106,15 @@ class Offer(Protocol):
 class Stage(Protocol):
     """Turns results into results: in call order, in the step's closing transaction."""
 
-    phase: Phase
-    name: str
+    @property
+    def phase(self) -> Phase:
+        """Return when it runs."""
+        ...
+
+    @property
+    def name(self) -> str:
+        """Return its name; stages of one phase run by name."""
+        ...
 
     async def apply(self, ctx: ActionContext, action: Action | None, result: ActionResult) -> ActionResult:
         """Return the result, changed or not; ``action`` is None for a call of no known action."""
@@ -119,8 +132,15 @@ class Envelope(Protocol):
 class Middleware(Protocol):
     """Runs around an execution. For retries and tracing only; limits and guards are judges."""
 
-    order: int
-    name: str
+    @property
+    def order(self) -> int:
+        """Return its place, outermost first."""
+        ...
+
+    @property
+    def name(self) -> str:
+        """Return its name."""
+        ...
 
     async def around(
         self, ctx: ActionContext, action: Action, args: Mapping[str, Json], nxt: NextCall
