@@ -22,6 +22,7 @@ EXAMPLES = DOCS / "examples"
 PAGES = sorted(
     [*ROOT.glob("*.md"), *DOCS.glob("**/*.md"), *ROOT.glob("*/README.md"), *ROOT.glob("*/*/README.md")]
 )
+PROGRAM = str(Path(sys.executable).with_name("wakeful"))
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 
@@ -44,7 +45,7 @@ def values(text: str) -> list[Any]:
 
 def run_wakeful(folder: Path, *arguments: str) -> Any:
     """Run the command line in a folder and return what it prints as JSON."""
-    command = [str(Path(sys.executable).with_name("wakeful")), *arguments, "--json"]
+    command = [PROGRAM, *arguments, "--json"]
     done = subprocess.run(
         command, cwd=folder, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
     )
@@ -101,6 +102,23 @@ def test_the_script_example_answers(tmp_path: Path) -> None:
     folder = Path(shutil.copytree(EXAMPLES / "script", tmp_path / "script"))
     answer = run_wakeful(folder, "run", "shop", "Is the blue lamp in stock?")
     assert answer["text"] == "Yes, three of them."
+
+
+def test_the_tutorial_goes_as_it_says(tmp_path: Path) -> None:
+    shop = tmp_path / "shop"
+    subprocess.run([PROGRAM, "demo", "--folder", str(shop), "--setup"], check=True, capture_output=True)
+    for path in (EXAMPLES / "tutorial").glob("clerk.*"):
+        shutil.copy(path, shop)
+    shutil.copy(EXAMPLES / "tutorial" / "letters.py", shop)
+    options = ("--file", "clerk.toml", "--conversation", "phones")
+    answer = run_wakeful(shop, "run", "clerk", "Which customers have no phone number?", *options)
+    assert answer["text"] == "One customer has no phone number: Bakker Bikes in Utrecht."
+    answer = run_wakeful(shop, "run", "clerk", "Write to them.", *options)
+    assert answer["text"] == "The letter to Bakker Bikes lies in drafts/bakker-bikes.txt."
+    assert (shop / "drafts" / "bakker-bikes.txt").read_text(encoding="utf-8").startswith("Dear Joost")
+    runs = run_wakeful(shop, "runs", "list", "--file", "clerk.toml")["runs"]
+    shown = json.dumps(run_wakeful(shop, "runs", "show", runs[0]["id"], "--file", "clerk.toml"))
+    assert "UNKNOWN_ARGUMENT" in shown
 
 
 def test_the_embedding_example_answers(tmp_path: Path) -> None:
