@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection, insert, text
 
+from wakeful.store import maintain
 from wakeful.store import tables as t
 from wakeful.store.engine import Store
 from wakeful.types import Clock, StoreError
@@ -112,6 +113,18 @@ async def test_locked_when_written(path: Path, url: str, opened: Opener, seed: S
         f"database {path} is locked by another process (waited 0.05 s); wait for it or end it, then try again"
     )
     await store.write(seed)  # the store itself is none the worse
+
+
+async def test_opening_and_reading_do_not_wait_for_a_writer(
+    path: Path, url: str, opened: Opener, clock: Clock, seed: Seed
+) -> None:
+    await made(url, clock, seed)
+    with other_connection(path) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        store = await opened(f"{url}?timeout=0.05")
+        runs = await store.read(lambda conn: conn.execute(text("SELECT id FROM run")).scalars().all())
+        assert runs == ["run-1"]
+        assert maintain.check(f"{url}?timeout=0.05") == ()
 
 
 async def test_locked_inside_a_transaction_of_several_hops(

@@ -26,7 +26,10 @@ def any_url(request: pytest.FixtureRequest, url: str) -> str:
 
 
 def put(table: Table, **values: Any) -> Callable[[Connection], None]:
-    return lambda conn: conn.execute(insert(table).values(**values)) and None
+    def write(conn: Connection) -> None:
+        conn.execute(insert(table).values(**values))
+
+    return write
 
 
 @pytest.mark.parametrize("hours", [0, 5.5, -8])

@@ -92,7 +92,8 @@ class Store:
         check_path(target, create=create)
         store = cls(target, clock, FileStore.beside(target, files))
         try:
-            await store.on_writer(partial(prepare, store.writer, target, lineages, create=create))
+            reader, writer = store._read_lane.engine, store.writer
+            await store.on_writer(partial(prepare, reader, writer, target, lineages, create=create))
         except BaseException:
             await store.close()
             raise

@@ -18,11 +18,14 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def prepare(engine: Engine, target: Target, brought: Sequence[Lineage], *, create: bool) -> None:
+def prepare(
+    reader: Engine, writer: Engine, target: Target, brought: Sequence[Lineage], *, create: bool
+) -> None:
     """Make the tables of an empty database; refuse one whose tables are not those the code needs.
 
     Args:
-        engine: that may write.
+        reader: to look with, so that a database can be opened while another process writes.
+        writer: to make tables with.
         target: the database, for messages.
         brought: the lineages of the enabled plugins.
         create: whether an empty database may be filled.
@@ -30,7 +33,7 @@ def prepare(engine: Engine, target: Target, brought: Sequence[Lineage], *, creat
     Raises:
         StoreError: see :meth:`wakeful.store.engine.Store.open`.
     """
-    found = states(engine, target, brought)
+    found = states(reader, target, brought)
     for state in found:
         if state.status == "newer":
             raise StoreError(f"{target.label}: {_newer(state)}")
@@ -38,9 +41,9 @@ def prepare(engine: Engine, target: Target, brought: Sequence[Lineage], *, creat
     if not behind:
         return
     if found[0].status == "missing":
-        tables = inspect(engine).get_table_names()
+        tables = inspect(reader).get_table_names()
         if not tables and create and target.mode != "ro":
-            upgrade(engine, target, brought, together=True)
+            upgrade(writer, target, brought, together=True)
             return
         if not tables:
             raise StoreError(f"{target.label}: has no tables yet; run `wakeful db upgrade` to make them")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import Engine
 
 from wakeful.store import lineages
-from wakeful.store.connect import check_path, writer_engine
+from wakeful.store.connect import check_path, reader_engine, writer_engine
 from wakeful.store.errors import translate
 from wakeful.store.urls import Target, parse
 from wakeful.store.verify import verify
@@ -41,7 +41,7 @@ def upgrade(
     Raises:
         StoreError: the database cannot be used, or a migration failed and was rolled back whole.
     """
-    with _engine(url, create=True) as (engine, target):
+    with _engine(url, writes=True) as (engine, target):
         return lineages.upgrade(engine, target, brought, progress=progress)
 
 
@@ -51,7 +51,7 @@ def current(url: str, brought: Sequence[Lineage] = ()) -> tuple[State, ...]:
     Raises:
         StoreError: the database is missing or cannot be read.
     """
-    with _engine(url, create=False) as (engine, target):
+    with _engine(url, writes=False) as (engine, target):
         return lineages.states(engine, target, brought)
 
 
@@ -64,7 +64,7 @@ def check(url: str, brought: Sequence[Lineage] = ()) -> tuple[Problem, ...]:
     Raises:
         StoreError: the database is missing or cannot be read at all.
     """
-    with _engine(url, create=False) as (engine, target):
+    with _engine(url, writes=False) as (engine, target):
         found = [Problem(target.label, line) for line in _file(engine)]
         if found:
             return tuple(found)
@@ -89,10 +89,10 @@ def _file(engine: Engine) -> list[str]:
 
 
 @contextmanager
-def _engine(url: str, *, create: bool) -> Iterator[tuple[Engine, Target]]:
+def _engine(url: str, *, writes: bool) -> Iterator[tuple[Engine, Target]]:
     target = parse(url)
-    check_path(target, create=create)
-    engine = writer_engine(target, 1)
+    check_path(target, create=writes)
+    engine = writer_engine(target, 1) if writes else reader_engine(target, 1)
     try:
         yield engine, target
     except StoreError:
