@@ -88,8 +88,6 @@ def _refusal(what: str, suggestion: str = _ONLY) -> ActionError:
 def _parse(text: str, dialect: str) -> exp.Expr:
     if len(text) > LENGTH_LIMIT:
         raise refuse("QUERY_SYNTAX", f"the query is longer than {LENGTH_LIMIT} characters")
-    if "\0" in text:
-        raise refuse("QUERY_SYNTAX", "the query contains a NUL character")
     try:
         tokens = sqlglot.tokenize(text, read=dialect)
         _check_tokens(tokens)
@@ -99,7 +97,13 @@ def _parse(text: str, dialect: str) -> exp.Expr:
     found = [item for item in statements if item is not None and not isinstance(item, exp.Semicolon)]
     if len(found) != 1:
         raise _refusal(f"expected one statement, found {len(found)}")
-    return found[0]
+    tree = found[0]
+    # SQLite takes no parentheses around a whole query.
+    while isinstance(tree, exp.Subquery) and not any(
+        value for key, value in tree.args.items() if key != "this"
+    ):
+        tree = tree.this
+    return tree
 
 
 def _check_tokens(tokens: Sequence[Any]) -> None:

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from attrs import frozen
 from sqlalchemy.exc import DBAPIError
 
-from wakeful.types import ActionError, Json
+from wakeful.types import Json
 from wakeful_records.errors import known, refuse, translate
 from wakeful_records.given import (
     bound_values,
@@ -167,11 +167,13 @@ def _execute(
     except (OverflowError, ValueError, TypeError):
         raise known("INVALID_VALUE") from None
     except DBAPIError as error:
-        refusal: ActionError = translate(error, visible=entity.fields)
+        refusal = translate(error, visible=entity.fields)
         if refusal.code == "REFERENCE_CONSTRAINT":
             links = [
                 f"{field.name} → {field.references}" for field in entity.fields.values() if field.references
             ]
             detail = ", ".join(users or links)
             raise known("REFERENCE_CONSTRAINT", detail) from None
+        if refusal.code in {"UNIQUE_CONSTRAINT", "NOT_NULL"}:
+            raise refusal from None
         raise
