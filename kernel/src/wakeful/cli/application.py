@@ -119,14 +119,15 @@ def doctor(file: File = DEFAULT_FILE, json: AsJson = False) -> int:
     from wakeful.cli.extra import shadowed
     from wakeful.plugins.commands import installed_commands
 
-    own = {command.name or command.callback.__name__ for command in app.registered_commands if command.callback}
-    own |= {group.name for group in app.registered_groups if group.name}
+    own = typer.main.get_command(app).commands  # type: ignore[attr-defined]  (app is a group)
     return examine(file, shadowed(installed_commands(), own), as_json=json)
 
 
 @runs.command("list")
 def runs_list(
-    agent: Annotated[str | None, typer.Option("--agent", "-a", metavar="AGENT", help="Only its runs.")] = None,
+    agent: Annotated[
+        str | None, typer.Option("--agent", "-a", metavar="NAME", help="Only the runs of this agent.")
+    ] = None,
     conversation: Annotated[
         str | None, typer.Option("--conversation", "-c", metavar="ID", help="Only its runs.")
     ] = None,

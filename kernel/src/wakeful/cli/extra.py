@@ -64,6 +64,7 @@ class RootCommands(Commands):
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write wakeful's commands, then those of plugins with what their metadata says."""
+        del ctx
         own = [(name, command.get_short_help_str(120)) for name, command in self.commands.items()]
         with formatter.section("Commands"):
             formatter.write_dl(own)
@@ -87,8 +88,8 @@ class PluginCommand(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Keep every argument as it is, ``--help`` included: they are the plugin's."""
-        ctx.args = list(args)
-        return ctx.args
+        ctx.args = args
+        return args
 
     def invoke(self, ctx: Any) -> Any:
         """Import the command and run it.

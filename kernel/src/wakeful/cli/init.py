@@ -18,7 +18,7 @@ def init_project(folder: Path, *, force: bool, as_json: bool) -> int:
     Raises:
         ConfigError: a file is there already and ``force`` is False, or cannot be written.
     """
-    write_all({folder / name: template(f"init/{name}") for name in FILES}, force=force)
+    write_all({folder / name: template(f"init/{name}.template") for name in FILES}, force=force)
     elsewhere = [] if folder.resolve() == Path.cwd() else [f"cd {folder}"]
     if as_json:
         say_json({"written": [str(folder / name) for name in FILES], "next": [*elsewhere, *NEXT]})

@@ -32,7 +32,7 @@ def main(args: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         _hush()
         return Exit.PIPE
-    except (KeyboardInterrupt, Exception) as error:
+    except (KeyboardInterrupt, Exception) as error:  # noqa: BLE001  (the last place that can say what failed)
         try:
             return report(error, as_json=wants(JSON, given))
         except BrokenPipeError:

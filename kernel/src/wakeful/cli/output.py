@@ -44,9 +44,15 @@ def visible(text: str) -> str:
     return text.replace("\r\n", "\n").translate(_CONTROLS)
 
 
+def put(text: str, stream: TextIO) -> None:
+    """Write ``text`` as it is, at once."""
+    stream.write(text)
+    stream.flush()
+
+
 def say(text: str = "") -> None:
     """Print a line of the command's result."""
-    print(visible(text), flush=True)
+    put(f"{visible(text)}\n", sys.stdout)
 
 
 def note(text: str, *, red: bool = False, dim: bool = False) -> None:
@@ -54,7 +60,7 @@ def note(text: str, *, red: bool = False, dim: bool = False) -> None:
     line = visible(text)
     if (red or dim) and coloured(sys.stderr):
         line = (_RED if red else _DIM).format(line)
-    print(line, file=sys.stderr, flush=True)
+    put(f"{line}\n", sys.stderr)
 
 
 def coloured(stream: TextIO) -> bool:
@@ -69,14 +75,14 @@ def red(text: str) -> str:
 
 def say_red(text: str) -> None:
     """Print a line of the result that should not be missed."""
-    print(red(text), flush=True)
+    put(f"{red(text)}\n", sys.stdout)
 
 
 def say_json(value: object) -> None:
     """Print the one JSON document of a command."""
     # Escapes where the stream is no UTF-8: replaced characters would be another document.
     utf8 = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
-    print(json.dumps(plain(value), indent=2, ensure_ascii=not utf8), flush=True)
+    put(f"{json.dumps(plain(value), indent=2, ensure_ascii=not utf8)}\n", sys.stdout)
 
 
 def plain(value: Any) -> Json:
@@ -103,28 +109,29 @@ def plain(value: Any) -> Json:
     return str(value) if isinstance(value, Path) else repr(value)
 
 
-def say_table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+def say_table(headers: Sequence[str], rows: Sequence[Sequence[str]], *, indent: int = 0) -> None:
     """Print a table: aligned columns when piped, drawn on a terminal."""
     if terminal(sys.stdout):
-        _drawn(headers, rows)
+        _drawn(headers, rows, indent)
         return
     lines = [[_cell(cell) for cell in row] for row in (headers, *rows)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(headers))]
     for line in lines:
         padded = (cell.ljust(width) for cell, width in zip(line, widths, strict=True))
-        print(GAP.join(padded).rstrip(), flush=True)
+        put(f"{' ' * indent}{GAP.join(padded).rstrip()}\n", sys.stdout)
 
 
-def _drawn(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+def _drawn(headers: Sequence[str], rows: Sequence[Sequence[str]], indent: int) -> None:
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
+    from rich.padding import Padding
     from rich.table import Table
     from rich.text import Text
 
     table = Table(*headers, box=SIMPLE_HEAD, pad_edge=False)
     for row in rows:
         table.add_row(*(Text(_cell(cell)) for cell in row))
-    Console().print(table)
+    Console().print(Padding(table, (0, 0, 0, indent)))
 
 
 def _cell(text: str) -> str:

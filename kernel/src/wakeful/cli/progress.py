@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 
 from attrs import define, field
 
-from wakeful.cli.output import note, short, terminal
+from wakeful.cli.output import note, put, short, terminal
 
 #: Seconds of silence after which a spinner shows that something still happens.
 SILENCE = 1.0
@@ -51,7 +51,7 @@ class Progress:
         self._since = time.monotonic()
         if self._shown:
             self._shown = False
-            print(_ERASE, end="", file=sys.stderr, flush=True)
+            put(_ERASE, sys.stderr)
 
     @asynccontextmanager
     async def spinning(self) -> AsyncIterator[None]:
@@ -75,6 +75,5 @@ class Progress:
             silent = time.monotonic() - self._since
             if self._what and silent >= SILENCE:
                 self._frame = (self._frame + 1) % len(frames)
-                line = f"{_ERASE}{frames[self._frame]} {short(self._what, 60)} {silent:.0f} s"
-                print(line, end="", file=sys.stderr, flush=True)
+                put(f"{_ERASE}{frames[self._frame]} {short(self._what, 60)} {silent:.0f} s", sys.stderr)
                 self._shown = True

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from attrs import define, field
 
-from wakeful.cli.output import note, plain, say, short, terminal, visible
+from wakeful.cli.output import note, plain, put, say, short, terminal, visible
 from wakeful.cli.progress import Progress
 from wakeful.types import (
     ActionEnded,
@@ -53,7 +53,7 @@ class TurnView:
     _text: list[str] = field(factory=list)
     _open: bool = False
 
-    def see(self, event: Event) -> None:  # noqa: C901, PLR0912  (one branch for each event)
+    def see(self, event: Event) -> None:  # noqa: C901  (one branch for each event)
         """Take the next event of the run."""
         match event:
             case RunStarted():
@@ -99,7 +99,8 @@ class TurnView:
         elif answer.error:
             note(f"note: {answer.error}")
         for request in pending:
-            note(f"waits for approval: {request.id}: {request.action}({short(canonical(request.args), WIDTH)})")
+            args = short(canonical(request.args), WIDTH)
+            note(f"waits for approval: {request.id}: {request.action}({args})")
         if pending:
             note(f"  once decided: wakeful runs resume {answer.run_id}")
         if not quiet:
@@ -134,7 +135,7 @@ class TurnView:
         self._text.append(event.text)
         if self.streams:
             self.progress.clear()
-            print(visible(event.text), end="", flush=True)
+            put(visible(event.text), sys.stdout)
             self._open = not event.text.endswith("\n")
 
     def _withdraw(self, reason: str) -> None:
