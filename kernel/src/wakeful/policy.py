@@ -30,6 +30,11 @@ class Judged:
     answers: tuple[Judgement, ...] = ()
 
     @property
+    def allowed(self) -> bool:
+        """Whether it runs now: neither refused nor denied nor held."""
+        return self.invocation.refusal is None and self.judgement.verdict is Verdict.ALLOW
+
+    @property
     def reason(self) -> str:
         """The reasons of all answers that are as strict as the verdict, in one line."""
         same = [
@@ -47,12 +52,12 @@ class PersonReviewer:
         return evolve(judgement, verdict=Verdict.REQUIRE_APPROVAL)
 
 
-def over_limit(run: Run, action: Action, earlier: Sequence[Invocation]) -> ActionResult | None:
-    """Return the refusal when ``max_executions`` is used up, counting this step's earlier calls."""
+def over_limit(run: Run, action: Action, earlier: Sequence[Judged]) -> ActionResult | None:
+    """Return the refusal when ``max_executions`` is used up, counting those of this step that may run."""
     if action.max_executions is None:
         return None
     counts = Counter(name for name, _, _ in run.done)
-    counts.update(inv.action for inv in earlier if inv.refusal is None)
+    counts.update(item.invocation.action for item in earlier if item.allowed)
     if counts[action.tool_name] < action.max_executions:
         return None
     message = f"{action.name} may run {action.max_executions} times in a run and has"
@@ -71,11 +76,8 @@ async def judge(
     A proposal that is refused already (unknown tool, wrong arguments) is passed through.
     """
     judged: list[Judged] = []
-    earlier: list[Invocation] = []
     for inv in proposals:
-        item = await judge_one(plugins, reviewer, run, inv, catalogue, earlier)
-        judged.append(item)
-        earlier.append(item.invocation)
+        judged.append(await judge_one(plugins, reviewer, run, inv, catalogue, judged))
     return judged
 
 
@@ -85,16 +87,16 @@ async def judge_one(
     run: Run,
     inv: Invocation,
     catalogue: Mapping[str, Action],
-    earlier: Sequence[Invocation],
+    earlier: Sequence[Judged],
 ) -> Judged:
-    """Judge one proposal; see :func:`judge`."""
+    """Judge one proposal; see :func:`judge`. ``earlier`` is what its step proposed before it."""
     if inv.refusal is not None:
         return Judged(inv, Judgement(Verdict.ALLOW))
     action = catalogue[inv.action]
     refusal = over_limit(run, action, earlier)
     if refusal is not None:
         return Judged(evolve(inv, refusal=refusal), Judgement(Verdict.ALLOW))
-    answers = plugins.verdicts(run, inv, action, tuple(earlier))
+    answers = plugins.verdicts(run, inv, action, tuple(item.invocation for item in earlier))
     strictest = max(answers, key=lambda answer: answer.verdict, default=Judgement(Verdict.ALLOW))
     if strictest.verdict is Verdict.AUTO_REVIEW:
         strictest = await _review(reviewer, run, inv, strictest)

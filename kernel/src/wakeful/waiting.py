@@ -40,20 +40,38 @@ async def stop(*tasks: asyncio.Future[Any]) -> None:
         await asyncio.wait(pending, timeout=GRACE)
 
 
-async def settle(work: Awaitable[T]) -> T:
-    """Await ``work`` to its end even if the caller is cancelled meanwhile, then pass that on."""
+async def outlast(work: Awaitable[T]) -> tuple[T, bool]:
+    """Await ``work`` to its end whatever happens; also return whether the caller was cancelled meanwhile."""
     task = asyncio.ensure_future(work)
-    cancelled: asyncio.CancelledError | None = None
+    cancelled = False
     while not task.done():
         try:
             await asyncio.shield(task)
-        except asyncio.CancelledError as error:
+        except asyncio.CancelledError:
             if task.cancelled():
                 raise
-            cancelled = error
+            cancelled = True
         except Exception:  # noqa: BLE001  (task.result() below raises it)
             break
-    result = task.result()
-    if cancelled is not None:
-        raise cancelled
+    return task.result(), cancelled
+
+
+def stopping() -> bool:
+    """Return whether somebody asked this task to stop; if not, a CancelledError comes from within."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
+
+
+def uncancel() -> None:
+    """Take back one request to stop this task: it has been heard."""
+    task = asyncio.current_task()
+    if task is not None:
+        task.uncancel()
+
+
+async def settle(work: Awaitable[T]) -> T:
+    """Await ``work`` to its end even if the caller is cancelled meanwhile, then pass that on."""
+    result, cancelled = await outlast(work)
+    if cancelled:
+        raise asyncio.CancelledError
     return result

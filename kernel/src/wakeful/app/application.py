@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import logging
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,7 @@ from wakeful.types import (
     RunStarted,
     nearest,
 )
+from wakeful.waiting import outlast
 
 log = logging.getLogger("wakeful")
 
@@ -122,8 +124,9 @@ class App:
         Leaving the loop early cancels the run. Arguments and errors as for :meth:`send`.
         """
         start = partial(self._turn, agent, text, conversation, user)
-        async for event in streamed(start):
-            yield event
+        async with aclosing(streamed(start)) as events:
+            async for event in events:
+                yield event
 
     async def resume(self, run_id: str) -> Answer:
         """Take up a run that waited for a person: carry out what was decided, then go on.
@@ -136,8 +139,9 @@ class App:
 
     async def resume_stream(self, run_id: str) -> AsyncIterator[Event]:
         """Like :meth:`resume`, yielding events as they happen."""
-        async for event in streamed(partial(self._resume, run_id)):
-            yield event
+        async with aclosing(streamed(partial(self._resume, run_id))) as events:
+            async for event in events:
+                yield event
 
     def cancel(self, run_id: str) -> bool:
         """End a run of this process as cancelled; False if it is not running here."""
@@ -160,22 +164,35 @@ class App:
         self, agent: BuiltAgent, run_id: str, thread: str, text: str, user: str, emit: EmitEvent
     ) -> Answer:
         opening = Opening(run_id, thread, user, text, self._ambient.ids.secret(), self._ambient.clock.now())
-        opened = await self.store.write(lambda conn: open_turn(conn, agent, opening))
-        live = self._live(agent, opened.run, emit)
-        await emit(RunStarted(run_id, thread, agent.name))
-        if opened.new_epoch:
-            await emit(EpochStarted(run_id, opened.run.epoch.id, opened.run.epoch.reason))
-        return await self._drive(live, self._retrieve)
+        opened, cancelled = await outlast(self.store.write(lambda conn: open_turn(conn, agent, opening)))
+
+        async def begin(live: Live) -> None:
+            await emit(RunStarted(run_id, thread, agent.name))
+            if opened.new_epoch:
+                await emit(EpochStarted(run_id, opened.run.epoch.id, opened.run.epoch.reason))
+            if cancelled:
+                raise asyncio.CancelledError
+            await self._retrieve(live)
+
+        return await self._drive(self._live(agent, opened.run, emit), begin)
 
     async def _resume(self, run_id: str, emit: EmitEvent) -> Answer:
         found = await self._find(run_id)
         agent = self._agent(found.agent)
         async with self._runs.lane(found.conversation_id):
-            now = self._ambient.clock.now()
-            view = await self.store.write(lambda conn: take_up(conn, agent, run_id, now))
-            live = self._live(agent, view, emit)
+            return await self._runs.complete(run_id, self._take_up_and_drive(agent, run_id, emit))
+
+    async def _take_up_and_drive(self, agent: BuiltAgent, run_id: str, emit: EmitEvent) -> Answer:
+        now = self._ambient.clock.now()
+        view, cancelled = await outlast(self.store.write(lambda conn: take_up(conn, agent, run_id, now)))
+
+        async def begin(live: Live) -> None:
             await emit(RunStarted(run_id, view.conversation, agent.name))
-            return await self._runs.complete(run_id, self._drive(live, carry_out))
+            if cancelled:
+                raise asyncio.CancelledError
+            await carry_out(live)
+
+        return await self._drive(self._live(agent, view, emit), begin)
 
     async def _drive(self, live: Live, first: Any) -> Answer:
         self._runs.lives[live.run.id] = live

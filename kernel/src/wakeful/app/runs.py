@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 from attrs import define, field
 
 from wakeful.loop.live import Live
-from wakeful.types import Answer, Event, RunEnded
+from wakeful.types import Answer, Event, NotAvailableError, RunEnded
 
 #: Events that wait for a reader of a stream; the run waits for the reader beyond that.
 EVENTS = 256
@@ -31,6 +31,7 @@ class Runs:
     lanes: dict[str, Lane] = field(factory=dict)
     lives: dict[str, Live] = field(factory=dict)
     tasks: dict[str, asyncio.Task[Answer]] = field(factory=dict)
+    closed: bool = False
 
     @asynccontextmanager
     async def lane(self, conversation: str) -> AsyncIterator[None]:
@@ -39,6 +40,8 @@ class Runs:
         lane.users += 1
         try:
             async with lane.lock:
+                if self.closed:
+                    raise NotAvailableError("the application is closed")
                 yield
         finally:
             lane.users -= 1
@@ -65,7 +68,8 @@ class Runs:
         return task.cancel() if task is not None else False
 
     async def close(self) -> None:
-        """Cancel what runs and wait for its end."""
+        """Cancel what runs and wait for its end; what waits for its turn never begins."""
+        self.closed = True
         tasks = list(self.tasks.values())
         for task in tasks:
             task.cancel()
@@ -74,7 +78,7 @@ class Runs:
 
 async def streamed(
     start: Callable[[Callable[[Event], Any]], Coroutine[Any, Any, Answer]],
-) -> AsyncIterator[Event]:
+) -> AsyncGenerator[Event, None]:
     """Yield the events of a run as they happen; leaving the loop early cancels the run.
 
     Args:

@@ -10,9 +10,9 @@ from attrs import frozen
 from wakeful.loop.close import Work, close, context
 from wakeful.loop.execute import execute
 from wakeful.loop.live import Live
-from wakeful.loop.plan import Planned, ask_people, plan, propose
+from wakeful.loop.plan import Planned, ask_people, plan, propose, unplanned
 from wakeful.types import ActionStarted, Call, CallJudged, Final, Verdict
-from wakeful.waiting import settle, stop
+from wakeful.waiting import outlast, settle, stop, uncancel
 
 #: Calls of one step that run at the same time; more wait their turn.
 PARALLEL = 32
@@ -26,30 +26,43 @@ class Acted:
     interrupted: bool = False
 
 
-async def act(live: Live, calls: Sequence[Call], *, cut: bool) -> Acted:
+async def act(live: Live, calls: Sequence[Call], *, cut: bool, cancelled: bool) -> Acted:
     """Carry out the calls of a recorded reply and close the step.
 
     Whatever happens, every call gets its result: cancellation and the time limit give the calls that
     had not finished a result that says so, and the step is closed before anything else.
+
+    Args:
+        live: the run.
+        calls: of the reply, in its order.
+        cut: the output limit cut the reply.
+        cancelled: the run was cancelled already; nothing is executed.
     """
-    planned = await _plan(live, calls, cut=cut)
+    proposals = propose(live.agent, live.run, calls, cut=cut)
+    judged: list[Planned] | None = None
+    if not cancelled:
+        try:
+            judged = await plan(live.agent, live.run, proposals)  # a reviewer may take long
+        except asyncio.CancelledError:
+            uncancel()
+    planned, late = await outlast(_store(live, unplanned(proposals) if judged is None else judged))
     work = Work()
-    interruption = await _execute(live, planned, work)
+    stopped = late or judged is None
+    interruption = "CANCELLED" if stopped else await _execute(live, planned, work)
     final = await settle(close(live, planned, work, interruption))
     return Acted(final, interruption == "CANCELLED")
 
 
-async def _plan(live: Live, calls: Sequence[Call], *, cut: bool) -> list[Planned]:
+async def _store(live: Live, planned: Sequence[Planned]) -> list[Planned]:
     run, agent = live.run, live.agent
-    planned = await plan(agent, run, propose(agent, run, calls, cut=cut))
     async with live.store.transaction() as tx:
-        planned = await ask_people(agent, tx, run, planned)
+        stored = await ask_people(agent, tx, run, planned)
         now = live.clock.now()
-        await tx.run(lambda conn: live.journal.plan(conn, run, planned, now))
-    for item in planned:
+        await tx.run(lambda conn: live.journal.plan(conn, run, stored, now))
+    for item in stored:
         if item.judged.judgement.verdict is not Verdict.ALLOW:
             await live.emit(CallJudged(item.invocation, item.judged.judgement.verdict, item.judged.reason))
-    return planned
+    return stored
 
 
 async def _execute(live: Live, planned: Sequence[Planned], work: Work) -> str:
@@ -58,6 +71,7 @@ async def _execute(live: Live, planned: Sequence[Planned], work: Work) -> str:
     if not allowed:
         return ""
     gate = asyncio.Semaphore(PARALLEL)
+    code = ""
     tasks = [asyncio.ensure_future(_one(live, item, work, gate)) for item in allowed]
     left = live.remaining
     timer = [] if left is None else [asyncio.ensure_future(live.clock.sleep(max(left, 0.0)))]
@@ -67,21 +81,16 @@ async def _execute(live: Live, planned: Sequence[Planned], work: Work) -> str:
             done, _ = await asyncio.wait({*pending, *timer}, return_when=asyncio.FIRST_COMPLETED)
             pending -= done
             if timer and timer[0] in done and pending:
-                return "RUN_LIMIT"
+                code = "RUN_LIMIT"
+                break
     except asyncio.CancelledError:
-        _uncancel()
-        return "CANCELLED"
-    finally:
-        await stop(*tasks, *timer)
+        uncancel()
+        code = "CANCELLED"
+    _, again = await outlast(stop(*tasks, *timer))
     for task in tasks:
-        task.result()  # a failure of the store itself must not be lost
-    return ""
-
-
-def _uncancel() -> None:
-    task = asyncio.current_task()
-    if task is not None:
-        task.uncancel()
+        if task.done() and not task.cancelled():
+            task.result()  # a failure of the store itself must not be lost
+    return "CANCELLED" if again else code
 
 
 async def _one(live: Live, item: Planned, work: Work, gate: asyncio.Semaphore) -> None:
@@ -89,6 +98,7 @@ async def _one(live: Live, item: Planned, work: Work, gate: asyncio.Semaphore) -
     action = live.agent.actions[inv.action]
     async with gate:
         await live.emit(ActionStarted(inv))
+        work.started.add(inv.key)
         puts = work.puts.setdefault(inv.key, [])
         ctx = context(live, action, inv.key, puts)
         result = await execute(action, inv.args, ctx, live.agent.middleware)

@@ -58,6 +58,10 @@ class BuiltAgent:
         """The agent's name."""
         return self.view.name
 
+    def slot(self, hook: str) -> str:
+        """Return who fills a slot: a plugin's name, or ``kernel``."""
+        return self.plugins.slot_owner(hook) or "kernel"
+
 
 def changes(old: Declared, new: Declared) -> str:
     """Return why an epoch starts, e.g. ``tools: +send_email -old; section: instructions``."""

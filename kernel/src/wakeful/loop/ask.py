@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 
 from attrs import evolve
 
 from wakeful.loop.journal import Asked
 from wakeful.loop.live import Live
+from wakeful.loop.received import received
 from wakeful.results.render import nonce
-from wakeful.types import Delta, Draft, Fragment, Item, ModelError, Reply, Request, Text, Trust, WakefulError
-from wakeful.waiting import within
+from wakeful.types import (
+    Delta,
+    Draft,
+    Emit,
+    Fragment,
+    Item,
+    ModelError,
+    PluginError,
+    Reply,
+    Request,
+    Text,
+    Trust,
+    WakefulError,
+)
+from wakeful.waiting import stopping, within
 
 #: How often an empty reply is asked for again (spec of the loop: once, then the run fails).
 EMPTY_RETRIES = 1
@@ -22,28 +37,41 @@ async def compose(live: Live, trailing: Sequence[Item] = ()) -> Request:
     fragments, failures = agent.plugins.state(run)
     await live.note(failures)
     state = sorted((*run.context, *fragments), key=lambda item: (item.order, item.name))
-    view = agent.window.select(run)
+    try:
+        view = agent.window.select(run)
+    except Exception as error:
+        raise PluginError(agent.slot("prompt_window"), "prompt_window", error) from error
     draft = Draft(
         epoch=run.epoch,
         profile=agent.view.profile,
         conversation=run.conversation,
         rows=view.rows,
-        state=tuple(_enveloped(live, fragment) for fragment in state),
+        state=await _enveloped(live, state),
         kept=run.kept,
         previous=run.previous,
         view=view.name,
         trailing=tuple(trailing),
     )
-    return agent.layout.compose(draft)
+    try:
+        return agent.layout.compose(draft)
+    except Exception as error:
+        raise PluginError(agent.slot("prompt_layout"), "prompt_layout", error) from error
 
 
-def _enveloped(live: Live, fragment: Fragment) -> Fragment:
-    if fragment.trust is Trust.TRUSTED:
-        return fragment
-    mark = nonce(live.run.secret, f"state/{fragment.name}")
-    return evolve(
-        fragment, text=live.agent.envelope.wrap(fragment.text, fragment.trust, fragment.source, mark)
-    )
+async def _enveloped(live: Live, fragments: Sequence[Fragment]) -> tuple[Fragment, ...]:
+    """Return the fragments with outside text in envelopes; one that gets none is left out."""
+    agent, wrapped = live.agent, []
+    for fragment in fragments:
+        text = fragment.text
+        if fragment.trust is not Trust.TRUSTED:
+            mark = nonce(live.run.secret, f"state/{fragment.name}")
+            try:
+                text = agent.envelope.wrap(text, fragment.trust, fragment.source, mark)
+            except Exception as error:  # noqa: BLE001  (the request goes out without what cannot be marked)
+                await live.note((PluginError(agent.slot("result_envelope"), "result_envelope", error),))
+                continue
+        wrapped.append(evolve(fragment, text=text))
+    return tuple(wrapped)
 
 
 async def ask(live: Live, request: Request, *, stream: bool = True) -> Reply:
@@ -57,16 +85,24 @@ async def ask(live: Live, request: Request, *, stream: bool = True) -> Reply:
     async def emit(delta: Delta) -> None:
         await live.emit(delta)
 
-    call = live.agent.model.complete(request, live.run.conversation, emit if stream else None)
+    call = _asked(live, request, emit if stream else None)
+    left = live.remaining
+    return await (call if left is None else within(live.clock, max(left, 0.0), call))
+
+
+async def _asked(live: Live, request: Request, emit: Emit | None) -> Reply:
+    """Ask the model; whatever goes wrong in its provider becomes a ModelError."""
     try:
-        left = live.remaining
-        return await (call if left is None else within(live.clock, max(left, 0.0), call))
-    except (WakefulError, TimeoutError):
+        return received(await live.agent.model.complete(request, live.run.conversation, emit))
+    except WakefulError:
         raise
-    except Exception as error:
+    except (Exception, asyncio.CancelledError) as error:
+        if isinstance(error, asyncio.CancelledError) and stopping():
+            raise
         scheme = live.agent.view.profile.provider
-        message = f"the provider {scheme!r} raised {type(error).__name__}: {error}"
-        raise ModelError("unknown", live.redactor.text(message)) from error
+        message = live.redactor.text(f"the provider {scheme!r} raised {type(error).__name__}: {error}")
+        late = isinstance(error, TimeoutError)
+        raise ModelError("timeout" if late else "unknown", message, retryable=late) from error
 
 
 async def reply_to(live: Live) -> tuple[Request, Reply, Asked]:

@@ -17,6 +17,7 @@ from wakeful.types import (
     Final,
     Invocation,
     Json,
+    PluginError,
     Result,
     Row,
     RowKind,
@@ -35,6 +36,7 @@ class Work:
 
     results: dict[str, ActionResult] = field(factory=dict)
     puts: dict[str, list[Put]] = field(factory=dict)
+    started: set[str] = field(factory=set)
 
 
 def context(live: Live, action: Action | None, key: str, puts: list[tuple[str, str, Json]]) -> Context:
@@ -44,10 +46,15 @@ def context(live: Live, action: Action | None, key: str, puts: list[tuple[str, s
     return Context(live.run, key, services, owner, puts)
 
 
-_UNFINISHED = {
-    "CANCELLED": "the run was cancelled before this call finished; it may have taken effect",
-    "RUN_LIMIT": "the run's time limit was reached before this call finished; it may have taken effect",
-}
+_UNFINISHED = {"CANCELLED": "the run was cancelled", "RUN_LIMIT": "the run's time limit was reached"}
+
+
+def unfinished(code: str, *, started: bool) -> ActionResult:
+    """Return the result of a call that was given up, or never begun, because its run ends."""
+    rest = "before this call finished; it may have taken effect"
+    if not started:
+        rest = "before this call began; it was not executed"
+    return failure(code, f"{_UNFINISHED[code]} {rest}")
 
 
 async def close(live: Live, planned: Sequence[Planned], work: Work, interruption: str) -> Final | None:
@@ -87,7 +94,7 @@ async def _finish(live: Live, tx: Tx, item: Planned, work: Work, interruption: s
     raw = item.result or work.results.get(inv.key)
     if raw is None:
         code = interruption or "CANCELLED"
-        raw = failure(code, _UNFINISHED[code])
+        raw = unfinished(code, started=inv.key in work.started)
         await live.journal.unfinished(tx, inv.key, raw)
     return await finish(live, tx, inv, raw, work.puts.setdefault(inv.key, []))
 
@@ -99,7 +106,13 @@ async def finish(live: Live, tx: Tx, inv: Invocation, raw: ActionResult, puts: l
     ctx.tx = tx
     staged = await apply_stages(live.agent.stages, ctx, action, raw)
     name = action.name if action else inv.call.tool
-    text = render(name, staged, live.agent.envelope, nonce(live.run.secret, inv.key))
+    mark = nonce(live.run.secret, inv.key)
+    try:
+        text = render(name, staged, live.agent.envelope, mark)
+    except Exception as error:  # noqa: BLE001  (outside text that cannot be marked is not shown)
+        what = str(PluginError(live.agent.slot("result_envelope"), "result_envelope", error))
+        staged = failure("ENVELOPE_FAILED", f"the call ran, but its result cannot be shown: {what}")
+        text = render(name, staged, live.agent.envelope, mark)
     return ActionEnded(inv, staged, live.redactor.text(text))
 
 

@@ -51,6 +51,18 @@ def dump_result(result: ActionResult) -> str:
     return canonical(clean({key: item for key, item in value.items() if item not in (None, "", (), {})}))
 
 
+def check_storable(result: object) -> None:
+    """Refuse what the journal cannot keep, while there is still an action to name.
+
+    Raises:
+        TypeError: it is no result, or JSON cannot express its outputs.
+        ValueError: a number in it is infinite or none.
+    """
+    if not isinstance(result, ActionResult):
+        raise TypeError(f"expected an ActionResult, got a {type(result).__name__}")
+    dump_result(result)
+
+
 def load_result(text: str) -> ActionResult:
     """Return what :func:`dump_result` wrote."""
     value: dict[str, Json] = json.loads(text)

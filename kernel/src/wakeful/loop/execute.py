@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Mapping, Sequence
 
+from wakeful.loop.codec import check_storable
 from wakeful.results.stages import stamp
 from wakeful.types import (
     Action,
@@ -17,7 +19,7 @@ from wakeful.types import (
     NextCall,
     failure,
 )
-from wakeful.waiting import within
+from wakeful.waiting import stopping, within
 
 log = logging.getLogger("wakeful")
 
@@ -32,12 +34,25 @@ async def execute(
     may hold outside data and takes the action's trust.
     """
     try:
-        result = await within(ctx.services.clock, action.timeout_s, _around(action, args, ctx, middleware))
+        return await within(ctx.services.clock, action.timeout_s, _outcome(action, args, ctx, middleware))
     except TimeoutError:
         recovery = ErrorRecovery(
             retryable=action.reruns, suggestion="Ask for less at once, or go on without it."
         )
         return failure("TIMEOUT", f"{action.name} did not end within {action.timeout_s:g} s", recovery)
+
+
+async def _outcome(
+    action: Action, args: Mapping[str, Json], ctx: ActionContext, middleware: Sequence[Middleware]
+) -> ActionResult:
+    """Run ``action``; whatever it raises, a time-out of its own included, is a failed result."""
+    try:
+        result = await _around(action, args, ctx, middleware)
+        check_storable(result)
+    except asyncio.CancelledError as error:
+        if stopping():
+            raise
+        result = ActionResult(success=False, code="ERROR", message=f"{type(error).__name__}: it gave up")
     except ActionError as error:
         result = ActionResult(success=False, code=error.code, message=error.message, recovery=error.recovery)
     except Exception as error:

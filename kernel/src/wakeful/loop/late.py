@@ -6,12 +6,13 @@ never counts as the user's words.
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import TYPE_CHECKING
 
 from sqlalchemy import select, update
 
-from wakeful.loop.close import Put, context, finish, merged
+from wakeful.loop.close import Put, context, finish, merged, unfinished
 from wakeful.loop.execute import execute
 from wakeful.loop.journal import append_rows, save_state
 from wakeful.loop.live import Live
@@ -34,6 +35,7 @@ from wakeful.types import (
     canonical,
     failure,
 )
+from wakeful.waiting import outlast, uncancel
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -76,21 +78,29 @@ async def carry_out(live: Live) -> int:
 
 
 async def _settle_one(live: Live, inv: Invocation, *, approved: bool) -> None:
-    """Claim, execute and record one decided call; a claim that somebody else has does nothing."""
+    """Claim, execute and record one decided call; a claim that somebody else has does nothing.
+
+    A run that is cancelled meanwhile records what became of the call first.
+    """
     claimed = "intended" if approved else "denied"
     decided = action_call.c.status.in_(("approved", "rejected"))
     claim = update(action_call).where(action_call.c.key == inv.key, decided).values(status=claimed)
-    if await live.store.write(lambda conn: conn.execute(claim).rowcount) != 1:
-        return
+    count, cancelled = await outlast(live.store.write(lambda conn: conn.execute(claim).rowcount))
     puts: list[Put] = []
-    if approved:
-        raw = live.redactor.result(await _run(live, inv, puts))
-        await live.journal.result(inv.key, raw)
-        executed = (inv.action, canonical(inv.args), raw.success)
-        live.update(done=(*live.run.done, executed))
-    else:
-        raw = failure("REJECTED", "a person rejected this call; it was not executed")
-    await _record(live, inv, raw, puts)
+    raw = failure("REJECTED", "a person rejected this call; it was not executed")
+    if approved and cancelled:
+        raw = unfinished("CANCELLED", started=False)
+    elif approved and count:
+        try:
+            raw = live.redactor.result(await _run(live, inv, puts))
+        except asyncio.CancelledError:
+            uncancel()
+            cancelled, raw = True, unfinished("CANCELLED", started=True)
+    if count:
+        _, again = await outlast(_record(live, inv, raw, puts, approved=approved))
+        cancelled = cancelled or again
+    if cancelled:
+        raise asyncio.CancelledError
 
 
 async def _run(live: Live, inv: Invocation, puts: list[Put]) -> ActionResult:
@@ -105,10 +115,14 @@ async def _run(live: Live, inv: Invocation, puts: list[Put]) -> ActionResult:
         return judged.invocation.refusal
     if judged.judgement.verdict in FINAL:
         return failure(judged.judgement.code, judged.reason or "policy no longer allows this call")
-    return await execute(action, checked, context(live, action, inv.key, puts), live.agent.middleware)
+    result = await execute(action, checked, context(live, action, inv.key, puts), live.agent.middleware)
+    live.update(done=(*live.run.done, (inv.action, canonical(inv.args), result.success)))
+    return result
 
 
-async def _record(live: Live, inv: Invocation, raw: ActionResult, puts: list[Put]) -> None:
+async def _record(live: Live, inv: Invocation, raw: ActionResult, puts: list[Put], *, approved: bool) -> None:
+    if approved:
+        await live.journal.result(inv.key, raw, "cancelled" if raw.code == "CANCELLED" else "done")
     async with live.store.transaction() as tx:
         ended = await finish(live, tx, inv, raw, puts)
         row = _row(live, ended)

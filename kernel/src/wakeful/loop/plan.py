@@ -17,6 +17,8 @@ from wakeful.types import (
     ErrorRecovery,
     Invocation,
     Json,
+    Judgement,
+    PluginError,
     Run,
     Tx,
     Verdict,
@@ -86,7 +88,7 @@ def propose(agent: BuiltAgent, run: Run, calls: Sequence[Call], *, cut: bool) ->
         if cut:
             proposals.append(Invocation(key, call, index, 0, call.tool, call.args, _cut()))
             continue
-        resolved = agent.offer.resolve(call, agent.actions, decision)
+        resolved = _resolved(agent, call, decision)
         if isinstance(resolved, ActionResult):
             proposals.append(Invocation(key, call, index, 0, call.tool, call.args, resolved))
             continue
@@ -95,6 +97,17 @@ def propose(agent: BuiltAgent, run: Run, calls: Sequence[Call], *, cut: bool) ->
             inner_key = f"{key}/{inner}" if several else key
             proposals.append(_checked(agent, Invocation(inner_key, call, index, inner, name, raw)))
     return proposals
+
+
+def _resolved(agent: BuiltAgent, call: Call, decision: Json) -> Sequence[tuple[str, Json]] | ActionResult:
+    """Ask the offer what a call means; one that fails, or finds nothing, fails the call."""
+    try:
+        resolved = agent.offer.resolve(call, agent.actions, decision)
+    except Exception as error:  # noqa: BLE001  (every call gets its result, whatever a plugin raises)
+        return failure("OFFER_FAILED", str(PluginError(agent.slot("tool_offer"), "tool_offer", error)))
+    if isinstance(resolved, ActionResult) or resolved:
+        return resolved
+    return failure("UNKNOWN_TOOL", f"the tool {call.tool!r} stands for no action")
 
 
 def _checked(agent: BuiltAgent, inv: Invocation) -> Invocation:
@@ -118,6 +131,15 @@ async def plan(agent: BuiltAgent, run: Run, proposals: Sequence[Invocation]) -> 
     """Judge the proposals; nothing is stored yet and nobody is asked."""
     judged = await judge(agent.plugins, agent.reviewer, run, proposals, agent.actions)
     return [_planned(agent, item) for item in judged]
+
+
+def unplanned(proposals: Sequence[Invocation]) -> list[Planned]:
+    """Return the proposals as a run leaves them that is cancelled before they are judged."""
+    result = failure("CANCELLED", "the run was cancelled before this call; it was not executed")
+    return [
+        Planned(Judged(inv, Judgement(Verdict.ALLOW)), "cancelled", inv.refusal or result)
+        for inv in proposals
+    ]
 
 
 def _planned(agent: BuiltAgent, judged: Judged) -> Planned:

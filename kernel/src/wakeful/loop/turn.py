@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable
 
@@ -18,6 +19,7 @@ from wakeful.types import (
     Final,
     ModelError,
     Notice,
+    PluginError,
     Reply,
     ReplyReceived,
     Request,
@@ -25,9 +27,13 @@ from wakeful.types import (
     RunStatus,
     StepStarted,
     Stop,
+    StoreError,
     Text,
+    WakefulError,
 )
-from wakeful.waiting import settle
+from wakeful.waiting import outlast, settle, uncancel
+
+log = logging.getLogger("wakeful")
 
 #: Replies in a row that may be cut inside a call: the model is told and asked again once.
 CUTS = 1
@@ -59,18 +65,19 @@ async def drive(live: Live, first: Callable[[Live], Awaitable[object]]) -> Answe
         await first(live)
         outcome = await _steps(live)
     except asyncio.CancelledError:
-        _uncancel()
+        uncancel()
         outcome = Outcome(RunStatus.CANCELLED, "The run was cancelled.")
     except ModelError as error:
         message = live.redactor.text(str(error))
         outcome = Outcome(RunStatus.FAILED, error=f"{error.kind}: {message}")
-    return await settle(_end(live, outcome))
-
-
-def _uncancel() -> None:
-    task = asyncio.current_task()
-    if task is not None:
-        task.uncancel()
+    except StoreError:
+        raise
+    except Exception as error:
+        log.warning("run %s failed", live.run.id, exc_info=True)
+        what = str(error) if isinstance(error, WakefulError) else f"{type(error).__name__}: {error}"
+        outcome = Outcome(RunStatus.FAILED, error=live.redactor.text(what))
+    answer, _ = await outlast(_end(live, outcome))  # a run that has ended can no longer be cancelled
+    return answer
 
 
 async def _steps(live: Live) -> Outcome:
@@ -96,14 +103,14 @@ async def _step(live: Live) -> Outcome | None:
         limit = f"the limit of {live.run.limits.seconds:g} seconds"
         await live.journal.failed_step(live.run, Asked("step", started, ""), "failed", limit)
         return Outcome(RunStatus.LIMIT_REACHED, f"Stopped: {limit} was reached.", error=limit)
-    except ModelError as error:
-        if error.usage is not None:
+    except (ModelError, PluginError) as error:
+        if isinstance(error, ModelError) and error.usage is not None:
             live.spend(error.usage)
         message = live.redactor.text(str(error))
         await live.journal.failed_step(live.run, Asked("step", started, ""), "failed", message)
         raise
-    await settle(_record(live, request, reply, asked))
-    return await _react(live, reply)
+    _, cancelled = await outlast(_record(live, request, reply, asked))
+    return await _react(live, reply, cancelled=cancelled)
 
 
 async def _record(live: Live, request: Request, reply: Reply, asked: Asked) -> None:
@@ -115,14 +122,16 @@ async def _record(live: Live, request: Request, reply: Reply, asked: Asked) -> N
     await live.emit(ReplyReceived(live.run.id, live.run.step, reply))
 
 
-async def _react(live: Live, reply: Reply) -> Outcome | None:
+async def _react(live: Live, reply: Reply, *, cancelled: bool) -> Outcome | None:
     calls = [item for item in reply.items if isinstance(item, Call)]
     text = "\n\n".join(item.text for item in reply.items if isinstance(item, Text))
     if not calls:
+        if cancelled:
+            raise asyncio.CancelledError
         return _without_calls(reply, text)
     cut = reply.stop is Stop.LENGTH
     live.cuts = live.cuts + 1 if cut else 0
-    acted: Acted = await act(live, calls, cut=cut)
+    acted: Acted = await act(live, calls, cut=cut, cancelled=cancelled)
     if acted.interrupted:
         return Outcome(RunStatus.CANCELLED, "The run was cancelled.")
     if acted.final is not None:

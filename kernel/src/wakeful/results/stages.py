@@ -43,6 +43,8 @@ async def apply_stages(
     for stage in stages:
         try:
             changed = await stage.apply(ctx, action, result)
+            if not isinstance(changed, ActionResult):
+                raise TypeError(f"expected an ActionResult, got a {type(changed).__name__}")
         except WakefulError as error:
             if isinstance(error, PluginError):
                 return failure("STAGE_FAILED", str(error))
