@@ -56,7 +56,7 @@ def test_upgrade_makes_a_database_and_tells_what_it_did(any_url: str, notes: Lin
     told: list[tuple[str, str]] = []
     done = maintain.upgrade(any_url, [notes], progress=lambda *step: told.append(step))
     assert [(each.owner, each.before) for each in done] == [("kernel", None), ("notes", None)]
-    assert told == [("kernel", "k0001"), ("notes", "n0001")]
+    assert told == [("kernel", done[0].revisions[-1]), ("notes", "n0001")]
     assert maintain.upgrade(any_url, [notes]) == ()
     assert [state.status for state in maintain.current(any_url, [notes])] == ["current", "current"]
     assert maintain.check(any_url, [notes]) == ()

@@ -139,6 +139,15 @@ async def test_a_savepoint_undoes_only_its_own_block(any_url: str, opened: Opene
     assert await store.read(sequences) == [1, 2]
 
 
+async def test_tasks_can_share_a_transaction(any_url: str, opened: Opener, seed: Seed) -> None:
+    store = await opened(any_url)
+    await store.write(seed)
+    async with store.transaction() as tx:
+        given = await asyncio.gather(*(tx.run(add_row) for _ in range(10)))
+    assert sorted(given) == list(range(1, 11))
+    assert await store.read(sequences) == list(range(1, 11))
+
+
 async def test_writes_of_other_tasks_wait_for_an_open_transaction(store: Store, seed: Seed) -> None:
     await store.write(seed)
     async with store.transaction() as tx:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
 from functools import partial
@@ -56,7 +57,9 @@ class Transaction:
 
     def __init__(self, store: Store, *, durable: bool) -> None:
         self._store, self._durable = store, durable
+        self._hop = asyncio.Lock()
         self._turn = AsyncExitStack()
+        self._has_turn = False
         self._opened = ExitStack()
         self.connection: Connection | None = None
         self._over = False
@@ -67,12 +70,16 @@ class Transaction:
         Raises:
             StoreError: the database cannot be used, or the transaction is over.
         """
-        if self._over:
-            raise StoreError(f"{self._store.target.label}: this transaction is over")
-        if self.connection is not None:
-            return await self._store.on_writer(partial(fn, self.connection))
-        await self._turn.enter_async_context(self._store.turn())
-        return await self._store.on_writer(lambda: fn(self._begin()))
+        # A connection is for one thread at a time, also when several tasks share the transaction.
+        async with self._hop:
+            if self._over:
+                raise StoreError(f"{self._store.target.label}: this transaction is over")
+            if self.connection is not None:
+                return await self._store.on_writer(partial(fn, self.connection))
+            if not self._has_turn:
+                await self._turn.enter_async_context(self._store.turn())
+                self._has_turn = True
+            return await self._store.on_writer(lambda: fn(self._begin()))
 
     async def exec(self, statement: Executable) -> int:
         """Run a statement and return how many rows it touched."""
