@@ -34,26 +34,27 @@ def prepare(
         StoreError: see :meth:`wakeful.store.engine.Store.open`.
     """
     found = states(reader, target, brought)
+    if found[0].status == "missing":
+        tables = inspect(reader).get_table_names()
+        if not tables:
+            if not create or target.mode == "ro":
+                raise StoreError(f"{target.label}: has no tables yet; run `wakeful db upgrade` to make them")
+            upgrade(writer, target, brought, together=True)
+            return
+        if "alembic_kernel" not in tables:
+            listed = ", ".join(sorted(tables)[:3])
+            raise StoreError(
+                f"{target.label}: holds tables that are not wakeful's ({listed}, …); name another database"
+                " for the store, or run `wakeful db upgrade` to add wakeful's tables to this one"
+            )
+        # Another process has made them between the two looks.
+        found = states(reader, target, brought)
     for state in found:
         if state.status == "newer":
             raise StoreError(f"{target.label}: {_newer(state)}")
-    behind = [state for state in found if state.status != "current"]
-    if not behind:
-        return
-    if found[0].status == "missing":
-        tables = inspect(reader).get_table_names()
-        if not tables and create and target.mode != "ro":
-            upgrade(writer, target, brought, together=True)
-            return
-        if not tables:
-            raise StoreError(f"{target.label}: has no tables yet; run `wakeful db upgrade` to make them")
-        listed = ", ".join(sorted(tables)[:3])
-        raise StoreError(
-            f"{target.label}: holds tables that are not wakeful's ({listed}, …); name another database for"
-            " the store, or run `wakeful db upgrade` to add wakeful's tables to this one"
-        )
-    which = "; ".join(_behind(state) for state in behind)
-    raise StoreError(f"{target.label}: is older than the code ({which}); run `wakeful db upgrade`")
+    behind = "; ".join(_behind(state) for state in found if state.status != "current")
+    if behind:
+        raise StoreError(f"{target.label}: is older than the code ({behind}); run `wakeful db upgrade`")
 
 
 def states(engine: Engine, target: Target, brought: Sequence[Lineage]) -> tuple[State, ...]:
