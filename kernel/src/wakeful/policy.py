@@ -106,10 +106,13 @@ async def judge_one(
 
 async def _review(reviewer: Reviewer, run: Run, inv: Invocation, judgement: Judgement) -> Judgement:
     try:
-        return await reviewer.review(run, inv, judgement)
+        reviewed = await reviewer.review(run, inv, judgement)
+        if not isinstance(reviewed, Judgement) or reviewed.verdict is Verdict.AUTO_REVIEW:
+            raise TypeError("expected a judgement that settles the call")
     except Exception as error:  # noqa: BLE001  (a judge that fails sends the call to a person)
         reason = f"the review failed ({type(error).__name__}: {error})"
         return evolve(judgement, verdict=Verdict.REQUIRE_APPROVAL, reason=reason)
+    return reviewed
 
 
 _REFUSALS = {
