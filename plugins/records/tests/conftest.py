@@ -64,7 +64,7 @@ class Desk:
     """The actions of one plugin instance, called as the kernel calls them."""
 
     def __init__(self, plugin: Records) -> None:
-        self.plugin = plugin
+        self.plugin, self.url = plugin, ""
         agent = AgentView("desk", "replay:x", Profile("replay"), Limits())
         self.actions: dict[str, Action] = {item.tool_name: item for item in plugin.tool_actions(agent)}
 

@@ -145,7 +145,7 @@ async def test_the_database_refuses_what_was_not_checked(shop: Path, sql: str) -
 
     before = shop.read_bytes()
     with pytest.raises(ActionError) as caught:
-        await database.run(work, query=True)
+        await database.run(work)
     await database.close()
     assert caught.value.code in {"READ_ONLY_QUERY", "DATABASE_READ_ONLY"}
     assert shop.read_bytes() == before
@@ -162,7 +162,7 @@ async def test_cancelling_stops_the_statement_and_leaves_nothing_behind(shop: Pa
         entered.set()
         connection.exec_driver_sql(ENDLESS).fetchall()
 
-    task = asyncio.create_task(database.run(work, write=write, query=not write))
+    task = asyncio.create_task(database.run(work, write=write))
     await asyncio.to_thread(entered.wait)
     started = time.monotonic()
     task.cancel()
@@ -213,6 +213,6 @@ async def test_read_only_opens_the_file_so_that_it_cannot_be_written(shop: Path)
     database = Database(parse_url(f"sqlite:///{shop}", shop.parent), timeout_s=5, read_only=True)
     found = await database.run(lambda opened: opened.exec_driver_sql("SELECT count(*) FROM log").scalar())
     with pytest.raises(ActionError, match="DATABASE_READ_ONLY"):
-        await database.run(lambda opened: opened.exec_driver_sql("DELETE FROM log"))
+        await database.run(lambda opened: opened.exec_driver_sql("DELETE FROM log"), write=True)
     await database.close()
     assert found == 2

@@ -107,15 +107,14 @@ class Database:
         work: Callable[[sa.Connection], _T],
         *,
         write: bool = False,
-        query: bool = False,
         seconds: float | None = None,
     ) -> _T:
         """Run ``work`` in a thread and a transaction, within the time limit.
 
         Args:
             work: gets a connection; its transaction ends when it returns.
-            write: commit, and lock SQLite's file from the start; else roll back.
-            query: the statement came from a model, so the connection refuses to write as well.
+            write: commit, and lock SQLite's file from the start; else the database itself refuses to
+                write, and the transaction is rolled back.
             seconds: a shorter time limit than the settings'.
 
         Raises:
@@ -125,9 +124,7 @@ class Database:
         limit = min(self._timeout, seconds or self._timeout)
         async with self._slots:
             job = Job(limit)
-            task = asyncio.create_task(
-                asyncio.to_thread(self._work, job, work, write=write, query=query), name="records"
-            )
+            task = asyncio.create_task(asyncio.to_thread(self._work, job, work, write=write), name="records")
             task.add_done_callback(_forget)
             try:
                 done, _ = await asyncio.wait({task}, timeout=limit)
@@ -142,13 +139,13 @@ class Database:
                 raise known("QUERY_TIMEOUT", f"{limit:g} s")
             return task.result()
 
-    def _work(self, job: Job, work: Callable[[sa.Connection], _T], *, write: bool, query: bool) -> _T:
+    def _work(self, job: Job, work: Callable[[sa.Connection], _T], *, write: bool) -> _T:
         secrets = (self._url.password or "",) if isinstance(self._url.password, str) else ()
         try:
             engine = self._open()
             with engine.connect() as opened:
                 connection = opened.execution_options(wakeful_begin="IMMEDIATE" if write else "")
-                with connection.begin() as transaction, guarded(connection, job, query=query):
+                with connection.begin() as transaction, guarded(connection, job, read_only=not write):
                     made = work(connection)
                     job.check()
                     if not write:

@@ -1,4 +1,4 @@
-"""Stopping work in the database: the time limit, cancellation, and read-only queries."""
+"""Stopping work in the database: the time limit, cancellation, and transactions that only read."""
 
 from __future__ import annotations
 
@@ -65,19 +65,19 @@ class Job:
 
 
 @contextlib.contextmanager
-def guarded(connection: sa.Connection, job: Job, *, query: bool) -> Iterator[None]:
-    """Bind the transaction to the job's time limit, and forbid writing for a query."""
+def guarded(connection: sa.Connection, job: Job, *, read_only: bool) -> Iterator[None]:
+    """Bind the transaction to the job's time limit, and to reading if ``read_only``."""
     job.check()
     driver: Any = connection.connection.driver_connection
     guard = {"sqlite": _sqlite, "postgresql": _postgresql}.get(connection.dialect.name, _mysql)
-    with guard(connection, driver, job, query=query):
+    with guard(connection, driver, job, read_only=read_only):
         yield
 
 
 @contextlib.contextmanager
-def _sqlite(_: sa.Connection, driver: sqlite3.Connection, job: Job, *, query: bool) -> Iterator[None]:
+def _sqlite(_: sa.Connection, driver: sqlite3.Connection, job: Job, *, read_only: bool) -> Iterator[None]:
     driver.set_progress_handler(lambda: int(job.stopped), _PROGRESS_STEPS)
-    if query:
+    if read_only:
         driver.execute("PRAGMA query_only = ON")
     try:
         with job.interruptible(driver.interrupt):
@@ -85,14 +85,14 @@ def _sqlite(_: sa.Connection, driver: sqlite3.Connection, job: Job, *, query: bo
     finally:
         # An error here (the file is gone) must not hide the first one; the pool drops the connection.
         driver.set_progress_handler(None, 0)
-        if query:
+        if read_only:
             with contextlib.suppress(sqlite3.Error):
                 driver.execute("PRAGMA query_only = OFF")
 
 
 @contextlib.contextmanager
-def _postgresql(connection: sa.Connection, driver: Any, job: Job, *, query: bool) -> Iterator[None]:
-    if query:
+def _postgresql(connection: sa.Connection, driver: Any, job: Job, *, read_only: bool) -> Iterator[None]:
+    if read_only:
         connection.exec_driver_sql("SET TRANSACTION READ ONLY")
     milliseconds = int((job.seconds + _SERVER_SLACK_S) * 1000)
     connection.exec_driver_sql(f"SET LOCAL statement_timeout = {milliseconds}")
@@ -103,7 +103,7 @@ def _postgresql(connection: sa.Connection, driver: Any, job: Job, *, query: bool
 
 
 @contextlib.contextmanager
-def _mysql(connection: sa.Connection, _: Any, job: Job, *, query: bool) -> Iterator[None]:
+def _mysql(connection: sa.Connection, _: Any, job: Job, *, read_only: bool) -> Iterator[None]:
     seconds = job.seconds + _SERVER_SLACK_S
     if getattr(connection.dialect, "is_mariadb", False):
         connection.exec_driver_sql(f"SET SESSION max_statement_time = {seconds:.3f}")
@@ -111,7 +111,7 @@ def _mysql(connection: sa.Connection, _: Any, job: Job, *, query: bool) -> Itera
         connection.exec_driver_sql(f"SET SESSION max_execution_time = {int(seconds * 1000)}")
     connection.exec_driver_sql(f"SET SESSION innodb_lock_wait_timeout = {max(1, int(seconds))}")
     number = connection.exec_driver_sql("SELECT CONNECTION_ID()").scalar_one()
-    if query:
+    if read_only:
         connection.exec_driver_sql("ROLLBACK")
         connection.exec_driver_sql("START TRANSACTION READ ONLY")
     url = connection.engine.url

@@ -195,7 +195,7 @@ class Records:
                 message=f"{elapsed} ms, {count}, columns: {names}", outputs={"rows": made.rows}
             )
 
-        return await self._run(work, query=True)
+        return await self._run(work)
 
     async def create_record(self, entity: _EntityName, values: _Values) -> ActionResult:
         """Create a record. Returns its key."""
@@ -206,7 +206,7 @@ class Records:
             outputs = {} if key is None else {"id": key}
             return ActionResult(message=f"{found.name} record created", outputs=outputs)
 
-        return await self._run(work, write_=True)
+        return await self._run(work, changes=True)
 
     async def update_record(
         self,
@@ -230,7 +230,7 @@ class Records:
                 outputs["version"] = made.version
             return ActionResult(message=f"{found.name} record updated", outputs=outputs)
 
-        return await self._run(work, write_=True)
+        return await self._run(work, changes=True)
 
     async def delete_record(
         self,
@@ -246,7 +246,7 @@ class Records:
             gone = write.delete(connection, catalogue, found, id, locked)
             return ActionResult(message=f"{found.name} record deleted", outputs={"deleted": gone})
 
-        return await self._run(work, write_=True)
+        return await self._run(work, changes=True)
 
     def _action(self, method: Callable[..., Any], effect: Effect, codes: Sequence[str]) -> Action:
         known = [ResultCode(code, code in {"SUCCESS", "NO_CHANGES"}) for code in codes]
@@ -272,7 +272,7 @@ class Records:
                 return None
             raise
 
-    async def _run(self, work: _Work[_T], *, write_: bool = False, query: bool = False) -> _T:
+    async def _run(self, work: _Work[_T], *, changes: bool = False) -> _T:
         """Run ``work`` with the schema; once more with a new one when it does not know a name.
 
         Names are checked before anything is written, so the second attempt repeats nothing.
@@ -290,7 +290,7 @@ class Records:
             return work(connection, catalogue)
 
         try:
-            return await self._database.run(attempt, write=write_, query=query)
+            return await self._database.run(attempt, write=changes)
         except ActionError as error:
             if error.code in _LOST:
                 self._catalogue = None
