@@ -101,6 +101,6 @@ async def _one(live: Live, item: Planned, work: Work, gate: asyncio.Semaphore) -
         work.started.add(inv.key)
         puts = work.puts.setdefault(inv.key, [])
         ctx = context(live, action, inv.key, puts)
-        result = await execute(action, inv.args, ctx, live.agent.middleware)
+        result = await execute(action, inv.args, ctx, live.agent.middleware, live.redactor)
         work.results[inv.key] = live.redactor.result(result)
         await settle(live.journal.result(inv.key, work.results[inv.key]))

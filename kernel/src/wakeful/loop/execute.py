@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import traceback
 from collections.abc import Mapping, Sequence
 
 from wakeful.loop.codec import check_storable
+from wakeful.loop.redact import Redactor
 from wakeful.results.stages import stamp
 from wakeful.types import (
     Action,
@@ -25,7 +27,11 @@ log = logging.getLogger("wakeful")
 
 
 async def execute(
-    action: Action, args: Mapping[str, Json], ctx: ActionContext, middleware: Sequence[Middleware]
+    action: Action,
+    args: Mapping[str, Json],
+    ctx: ActionContext,
+    middleware: Sequence[Middleware],
+    redactor: Redactor,
 ) -> ActionResult:
     """Run ``action`` and return its result, stamped with its effective trust.
 
@@ -34,7 +40,9 @@ async def execute(
     may hold outside data and takes the action's trust.
     """
     try:
-        return await within(ctx.services.clock, action.timeout_s, _outcome(action, args, ctx, middleware))
+        return await within(
+            ctx.services.clock, action.timeout_s, _outcome(action, args, ctx, middleware, redactor)
+        )
     except TimeoutError:
         recovery = ErrorRecovery(
             retryable=action.reruns, suggestion="Ask for less at once, or go on without it."
@@ -43,7 +51,11 @@ async def execute(
 
 
 async def _outcome(
-    action: Action, args: Mapping[str, Json], ctx: ActionContext, middleware: Sequence[Middleware]
+    action: Action,
+    args: Mapping[str, Json],
+    ctx: ActionContext,
+    middleware: Sequence[Middleware],
+    redactor: Redactor,
 ) -> ActionResult:
     """Run ``action``; whatever it raises, a time-out of its own included, is a failed result."""
     try:
@@ -55,8 +67,8 @@ async def _outcome(
         result = ActionResult(success=False, code="ERROR", message=f"{type(error).__name__}: it gave up")
     except ActionError as error:
         result = ActionResult(success=False, code=error.code, message=error.message, recovery=error.recovery)
-    except Exception as error:
-        log.warning("action %s failed", action.tool_name, exc_info=True)
+    except Exception as error:  # noqa: BLE001  (an action may raise anything; the model is told)
+        log.warning("action %s failed\n%s", action.tool_name, redactor.text(traceback.format_exc()))
         result = ActionResult(success=False, code="ERROR", message=f"{type(error).__name__}: {error}"[:1000])
     return stamp(action, result)
 

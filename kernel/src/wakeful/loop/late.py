@@ -115,7 +115,8 @@ async def _run(live: Live, inv: Invocation, puts: list[Put]) -> ActionResult:
         return judged.invocation.refusal
     if judged.judgement.verdict in FINAL:
         return failure(judged.judgement.code, judged.reason or "policy no longer allows this call")
-    result = await execute(action, checked, context(live, action, inv.key, puts), live.agent.middleware)
+    ctx = context(live, action, inv.key, puts)
+    result = await execute(action, checked, ctx, live.agent.middleware, live.redactor)
     live.update(done=(*live.run.done, (inv.action, canonical(inv.args), result.success)))
     return result
 

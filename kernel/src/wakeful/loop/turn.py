@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import traceback
 from collections import Counter
 from collections.abc import Awaitable, Callable
 
@@ -72,8 +73,8 @@ async def drive(live: Live, first: Callable[[Live], Awaitable[object]]) -> Answe
         outcome = Outcome(RunStatus.FAILED, error=f"{error.kind}: {message}")
     except StoreError:
         raise
-    except Exception as error:
-        log.warning("run %s failed", live.run.id, exc_info=True)
+    except Exception as error:  # noqa: BLE001  (whatever a plugin raises, the run gets its end)
+        log.warning("run %s failed\n%s", live.run.id, live.redactor.text(traceback.format_exc()))
         what = str(error) if isinstance(error, WakefulError) else f"{type(error).__name__}: {error}"
         outcome = Outcome(RunStatus.FAILED, error=live.redactor.text(what))
     answer, _ = await outlast(_end(live, outcome))  # a run that has ended can no longer be cancelled

@@ -1,0 +1,367 @@
+"""Events in the order they happen; turns that wait for each other and turns that do not."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from sqlalchemy import text as sql
+
+from wakeful import ActionContext, Agent, action, hookimpl
+from wakeful.testing import Database, Gate, ScriptedModel, say
+from wakeful.types import (
+    Answer,
+    ConfigError,
+    Fragment,
+    NotFoundError,
+    Notice,
+    Run,
+    RunStatus,
+    Services,
+    Text,
+    TextDelta,
+)
+
+
+@action(effect="read", output_trust="trusted")
+async def ping() -> str:
+    """Ping."""
+    return "pong"
+
+
+def names(events: list[Any]) -> list[str]:
+    return [type(event).__name__ for event in events]
+
+
+async def heard(stream: Any) -> list[Any]:
+    return [event async for event in stream]
+
+
+# ---- events
+
+
+async def test_events_come_in_the_order_they_happen(wakeful_app: Any) -> None:
+    model = ScriptedModel([say("Look.", thinking="Hm", calls=["ping"]), "Done."])
+    async with wakeful_app(Agent(model=model, actions=[ping])) as app:
+        events = await heard(app.stream("agent", "Go"))
+    assert names(events) == [
+        "RunStarted",
+        "EpochStarted",
+        "StepStarted",
+        "TextDelta",
+        "TextDelta",
+        "ReplyReceived",
+        "ActionStarted",
+        "ActionEnded",
+        "StepStarted",
+        "TextDelta",
+        "ReplyReceived",
+        "RunEnded",
+    ]
+    deltas = [event for event in events if isinstance(event, TextDelta)]
+    assert [(delta.text, delta.thinking) for delta in deltas] == [
+        ("Hm", True),
+        ("Look.", False),
+        ("Done.", False),
+    ]
+
+
+async def test_a_long_text_streams_in_pieces_that_join_to_the_answer(wakeful_app: Any) -> None:
+    text = "A sentence that is long enough. " * 200  # more pieces than the stream buffers
+    async with wakeful_app(Agent(model=ScriptedModel([text]))) as app:
+        events = await heard(app.stream("agent", "Go"))
+    assert "".join(event.text for event in events if isinstance(event, TextDelta)) == text
+    assert events[-1].answer.text == text
+
+
+async def test_a_reader_may_leave_before_anything_happened(wakeful_app: Any, store: Database) -> None:
+    gate = Gate()
+    model = ScriptedModel([say("x" * 10_000, wait=gate)])
+    async with wakeful_app(Agent(model=model)) as app:
+        stream = app.stream("agent", "Go")
+        await anext(stream)
+        gate.open()
+        await stream.aclose()
+        assert store.rows("select status from run") == [{"status": "cancelled"}]
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+
+
+async def test_errors_before_a_run_reach_the_reader(wakeful_app: Any) -> None:
+    async with wakeful_app(Agent(model=ScriptedModel([]), name="desk")) as app:
+        with pytest.raises(NotFoundError, match=r"no agent 'dsk'; did you mean 'desk'\?"):
+            await heard(app.stream("dsk", "Go"))
+
+
+# ---- queues
+
+
+async def test_turns_of_one_conversation_wait_for_each_other(wakeful_app: Any) -> None:
+    first, second = Gate(), Gate()
+    model = ScriptedModel([say("One.", wait=first), say("Two.", wait=second), "Three."])
+    async with wakeful_app(Agent(model=model)) as app:
+        turns = [asyncio.ensure_future(app.send("agent", word, conversation="c")) for word in "abc"]
+        await first.reached()
+        assert len(model.requests) == 1
+        second.open()
+        first.open()
+        answers = await asyncio.gather(*turns)
+    assert [answer.text for answer in answers] == ["One.", "Two.", "Three."]
+    spoken = [item.text for item in model.requests[2].items if isinstance(item, Text)]
+    assert spoken == ["a", "One.", "b", "Two.", "c"]
+
+
+async def test_turns_of_different_conversations_run_at_once(wakeful_app: Any) -> None:
+    gate = Gate()
+    model = ScriptedModel([say("Done.", wait=gate)])
+    async with wakeful_app(Agent(model=model)) as app:
+        turns = [asyncio.ensure_future(app.send("agent", "Go", conversation=f"c{n}")) for n in range(5)]
+        await gate.reached(5)
+        gate.open()
+        assert {answer.text for answer in await asyncio.gather(*turns)} == {"Done."}
+
+
+async def test_a_turn_that_is_cancelled_in_the_queue_leaves_nothing(
+    wakeful_app: Any, store: Database
+) -> None:
+    gate = Gate()
+    model = ScriptedModel([say("One.", wait=gate), "Two."])
+    async with wakeful_app(Agent(model=model)) as app:
+        first = asyncio.ensure_future(app.send("agent", "a", conversation="c"))
+        queued = asyncio.ensure_future(app.send("agent", "b", conversation="c"))
+        await gate.reached()
+        queued.cancel()
+        gate.open()
+        assert (await first).text == "One."
+        with pytest.raises(asyncio.CancelledError):
+            await queued
+        assert (await app.send("agent", "c", conversation="c")).text == "Two."
+    assert [row["turn"] for row in store.rows("select turn from run order by turn")] == [1, 2]
+
+
+async def test_many_runs_at_once_keep_their_transcripts_apart(wakeful_app: Any) -> None:
+    model = ScriptedModel([say(calls=["ping", "ping"]), "Done."])
+    async with wakeful_app(Agent(model=model, actions=[ping])) as app:
+        answers = await asyncio.gather(
+            *(app.send("agent", str(n), conversation=f"c{n % 10}", user=f"u{n}") for n in range(10))
+        )
+        assert all(isinstance(answer, Answer) and answer.text == "Done." for answer in answers)
+        assert asyncio.all_tasks() == {asyncio.current_task()}
+
+
+# ---- what plugins are asked on the way
+
+
+async def test_state_that_fails_is_left_out_and_noticed(wakeful_app: Any, store: Database) -> None:
+    class Good:
+        @hookimpl
+        def prompt_state(self) -> Any:
+            return [Fragment("time", 1, "nine")]
+
+    class Bad:
+        @hookimpl
+        def prompt_state(self) -> Any:
+            raise ValueError("no clock")
+
+    model = ScriptedModel(["Done."])
+    async with wakeful_app(Agent(model=model, plugins=[Bad(), Good()])) as app:
+        events = await heard(app.stream("agent", "Go"))
+    assert model.requests[0].items[-1].text == "<runtime-state>\n## time\nnine\n</runtime-state>"
+    (notice,) = [event for event in events if isinstance(event, Notice)]
+    assert notice.source == "bad"
+    assert "no clock" in notice.message
+
+
+async def test_context_is_placed_in_fixed_order_whoever_answers_first(wakeful_app: Any) -> None:
+    gates = [Gate(), Gate()]
+
+    class Memory:
+        def __init__(self, place: int) -> None:
+            self.place, self.name = place, f"memory{place}"
+
+        @hookimpl
+        async def prompt_context(self, run: Run) -> Any:
+            await gates[self.place].wait()
+            gates[1 - self.place].open()
+            return [Fragment(self.name, self.place, f"fact {self.place}")]
+
+    class Lost:
+        @hookimpl
+        async def prompt_context(self) -> Any:
+            raise ConnectionError("no memory")
+
+    for first in (0, 1):
+        for gate in gates:
+            gate.__init__()
+        gates[first].open()
+        model = ScriptedModel([say(calls=["ping"]), "Done."])
+        agent = Agent(model=model, actions=[ping], plugins=[Memory(1), Lost(), Memory(0)])
+        async with wakeful_app(agent) as app:
+            events = await heard(app.stream("agent", "Go", conversation=f"c{first}"))
+        block = "<runtime-state>\n## memory0\nfact 0\n\n## memory1\nfact 1\n</runtime-state>"
+        assert [request.items[-1].text for request in model.requests] == [block, block]
+        assert ["no memory" in event.message for event in events if isinstance(event, Notice)] == [True]
+
+
+async def test_an_observer_that_fails_is_noticed_after_the_answer_is_stored(
+    wakeful_app: Any, store: Database
+) -> None:
+    seen: list[Any] = []
+
+    class Observes:
+        @hookimpl
+        async def turn_ended(self, run: Run, answer: Answer) -> None:
+            seen.append((run.status, answer.text, store.rows("select text from run")[0]["text"]))
+
+    class Fails:
+        @hookimpl
+        async def turn_ended(self) -> None:
+            raise OSError("no paper")
+
+    agent = Agent(model=ScriptedModel(["Done."]), plugins=[Fails(), Observes()])
+    async with wakeful_app(agent) as app:
+        events = await heard(app.stream("agent", "Go"))
+    assert seen == [(RunStatus.COMPLETED, "Done.", "Done.")]
+    assert names(events)[-2:] == ["Notice", "RunEnded"]
+    assert "plugin 'fails' failed in turn_ended: OSError: no paper" in events[-2].message
+
+
+async def test_a_layout_that_fails_fails_the_run_and_names_its_plugin(
+    wakeful_app: Any, store: Database
+) -> None:
+    class Layout:
+        name = "layout"
+
+        @hookimpl
+        def prompt_layout(self) -> Any:
+            return self
+
+        def decide(self, agent: Any) -> None:
+            return None
+
+        def compose(self, draft: Any) -> Any:
+            raise IndexError("no room")
+
+    async with wakeful_app(Agent(model=ScriptedModel([]), plugins=[Layout()])) as app:
+        answer = await app.send("agent", "Go")
+    assert answer.status is RunStatus.FAILED
+    assert answer.error == "plugin 'layout' failed in prompt_layout: IndexError: no room"
+    assert store.rows("select status from run") == [{"status": "failed"}]
+
+
+async def test_two_fillers_of_a_slot_stop_the_agent_and_are_both_named(wakeful_app: Any) -> None:
+    class Marks:
+        def __init__(self, name: str) -> None:
+            self.name = name
+
+        @hookimpl
+        def result_envelope(self) -> Any:
+            return self
+
+        def wrap(self, text: str, trust: Any, source: str, nonce: str) -> str:
+            return text
+
+    agent = Agent(model=ScriptedModel([]), plugins=[Marks("red"), Marks("blue")])
+    async with wakeful_app(agent) as app:
+        (problem,) = app.problems("agent")
+        assert "'red' and 'blue'" in str(problem)
+        with pytest.raises(ConfigError, match="result_envelope"):
+            await app.send("agent", "Go")
+
+
+async def test_two_actions_of_one_tool_name_stop_the_agent(wakeful_app: Any) -> None:
+    class Brings:
+        @hookimpl
+        def tool_actions(self) -> Any:
+            return [ping]
+
+    async with wakeful_app(Agent(model=ScriptedModel([]), actions=[ping], plugins=[Brings()])) as app:
+        (problem,) = app.problems("agent")
+    assert "'ping'" in str(problem)
+    assert "'brings'" in str(problem)
+
+
+# ---- what plugins may do
+
+
+async def test_plugin_state_is_bound_to_its_plugin_and_applied_in_call_order(
+    wakeful_app: Any, store: Database
+) -> None:
+    @action(effect="write", output_trust="trusted", tool_name="note")
+    async def note(word: str, ctx: ActionContext) -> list[Any]:
+        """Note a word.
+
+        Args:
+            word: what.
+            ctx: where notes are kept.
+        """
+        before = ctx.get("last", "nothing")
+        ctx.put("last", word)
+        return [before, ctx.get("last")]
+
+    class Notes:
+        @hookimpl
+        def tool_actions(self) -> Any:
+            return [note]
+
+    calls = [("note", {"word": word}) for word in ("a", "b", "c")]
+    model = ScriptedModel([say(calls=calls), say(calls=calls[:1]), "Done."])
+    async with wakeful_app(Agent(model=model, plugins=[Notes()])) as app:
+        await app.send("agent", "Go", conversation="c")
+    assert store.rows("select plugin, key, value from plugin_state") == [
+        {"plugin": "notes", "key": "last", "value": '"a"'}
+    ]
+    texts = [item.text for item in model.requests[2].items if hasattr(item, "call_id")]
+    assert ['"nothing","a"' in texts[0], '"nothing","b"' in texts[1]] == [True, True]
+    assert '"c","a"' in texts[3]  # the last write of the first step is what the second one reads
+
+
+async def test_a_plugin_asks_the_model_and_the_question_adds_no_rows(
+    wakeful_app: Any, store: Database
+) -> None:
+    class Asks:
+        name = "asks"
+
+        def __init__(self, settings: None, services: Services) -> None:
+            self.services = services
+
+        @hookimpl
+        async def turn_ended(self, run: Run) -> None:
+            reply = await self.services.ask(run, "title", "Give a title.")
+            await self.services.save(run, {"title": reply.items[0].text})
+
+    model = ScriptedModel(["Done.", say("A fine day", usage={"output": 3}), "Again."])
+    async with wakeful_app(Agent(model=model, plugins=[Asks])) as app:
+        await app.send("agent", "Go", conversation="c")
+        title = store.rows("select plugin, key, value from plugin_state")
+    assert title == [{"plugin": "asks", "key": "title", "value": '"A fine day"'}]
+    assert [item.text for item in model.requests[1].items] == ["Go", "Done.", "Give a title."]
+    assert model.requests[1].tools == model.requests[0].tools
+    assert [row["kind"] for row in store.rows("select kind from message order by seq")] == [
+        "user",
+        "assistant",
+    ]
+    calls = store.rows("select kind, tokens_output from model_call order by id")
+    assert calls[1] == {"kind": "title", "tokens_output": 3}
+
+
+async def test_a_plugin_reads_the_store_and_saves_for_later_turns(wakeful_app: Any) -> None:
+    seen: list[Any] = []
+
+    class Counts:
+        name = "counts"
+
+        def __init__(self, settings: None, services: Services) -> None:
+            self.services = services
+
+        @hookimpl
+        async def prompt_context(self, run: Run) -> Any:
+            ((rows,),) = await self.services.read(sql("select count(*) from message"))
+            seen.append((rows, run.state.get("counts", {}).get("rows")))
+            await self.services.save(run, {"rows": rows})
+            return ()
+
+    async with wakeful_app(Agent(model=ScriptedModel(["One.", "Two."]), plugins=[Counts])) as app:
+        await app.send("agent", "a", conversation="c")
+        await app.send("agent", "b", conversation="c")
+    assert seen == [(1, None), (3, 1)]
