@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -22,6 +23,7 @@ EXAMPLES = DOCS / "examples"
 PAGES = sorted(
     [*ROOT.glob("*.md"), *DOCS.glob("**/*.md"), *ROOT.glob("*/README.md"), *ROOT.glob("*/*/README.md")]
 )
+UV = shutil.which("uv", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
 PROGRAM = str(Path(sys.executable).with_name("wakeful"))
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
@@ -135,3 +137,34 @@ def test_the_configuration_example_is_valid(tmp_path: Path) -> None:
     assert config.agents["desk"].plugins == ("records",)
     assert config.agents["desk"].instructions.startswith("You answer")
     assert config.agents["night"].plugins == ()
+
+
+def test_a_plugin_in_four_commands(tmp_path: Path) -> None:
+    """From nothing to a tested, enabled plugin in a conversation, in an environment of its own."""
+    commands = (EXAMPLES / "plugin" / "hello.sh").read_text(encoding="utf-8").splitlines()
+    assert len(commands) == 4
+    place = tmp_path / "environment"
+    subprocess.run([sys.executable, "-m", "venv", str(place)], check=True)
+    python = str(place / "bin" / "python")
+    members = [
+        option for name in ("migrations", "kernel", "plugins/replay") for option in ("-e", f"./{name}")
+    ]
+    quick = [UV, "pip", "install", "--python", python] if UV else [python, "-m", "pip", "install"]
+    subprocess.run(
+        [*quick, "--quiet", *members], cwd=ROOT, env=os.environ | {"UV_NO_SOURCES": "1"}, check=True
+    )
+    outside = {
+        name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "WAKEFUL_"))
+    }
+    environment = outside | {"PATH": f"{place / 'bin'}{os.pathsep}{os.environ['PATH']}"}
+    for command in commands:
+        done = subprocess.run(
+            ["bash", "-c", command],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
+    assert "I have greeted Ada." in done.stdout
