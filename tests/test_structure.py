@@ -11,7 +11,7 @@ from packaging.version import Version
 
 import wakeful
 from tests.imports import decided_strings, imports, package_of, upward
-from tests.layout import Distribution, distributions, kernel, migrations, plugins, tracked
+from tests.layout import ROOT, Distribution, distributions, kernel, migrations, plugins, tracked
 
 LINES = 320
 #: Part of no file: machines' folders and hosts of package registries. Written so as not to match themselves.
@@ -142,7 +142,7 @@ def test_metadata_is_complete(distribution: Distribution) -> None:
 
 def test_no_module_is_long() -> None:
     long = {
-        str(path): lines
+        path.relative_to(ROOT).as_posix(): lines
         for path in tracked()
         if path.suffix == ".py" and (lines := len(path.read_text(encoding="utf-8").splitlines())) > LINES
     }
