@@ -14,7 +14,7 @@ LEVELS = (
     {"config", "store", "system", "waiting"},
     {"hookspecs"},
     {"plugins"},
-    {"models", "perception", "policy", "prompt", "results", "tools"},
+    {"models", "perception", "policy", "prompt", "results", "runtime", "tools"},
     {"loop"},
     {"app"},
     {"cli"},

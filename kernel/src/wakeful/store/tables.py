@@ -214,6 +214,7 @@ class ActionCall(KernelTable, table=True):
     result_ref: str | None = c.optional()
     result_seq: int | None = c.optional(Integer)
     approval_id: str | None = c.optional()
+    puts: str = c.json("[]")
     started_at: datetime | None = c.moment(nullable=True)
     ended_at: datetime | None = c.moment(nullable=True)
 

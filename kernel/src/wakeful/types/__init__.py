@@ -110,6 +110,15 @@ from wakeful.types.transcript import (
     dump_item,
     load_item,
 )
+from wakeful.types.work import (
+    Claim,
+    Handler,
+    Priority,
+    RuntimeCaps,
+    WorkItem,
+    WorkRuntime,
+    WorkStatus,
+)
 
 __all__ = [
     "Action",
@@ -124,6 +133,7 @@ __all__ = [
     "Approvals",
     "Call",
     "CallJudged",
+    "Claim",
     "Clock",
     "ConfigError",
     "ConversationBusyError",
@@ -143,6 +153,7 @@ __all__ = [
     "Expiration",
     "Final",
     "Fragment",
+    "Handler",
     "IdSource",
     "InvalidParam",
     "Invocation",
@@ -167,6 +178,7 @@ __all__ = [
     "Param",
     "Phase",
     "PluginError",
+    "Priority",
     "Problem",
     "Profile",
     "Provider",
@@ -183,6 +195,7 @@ __all__ = [
     "RunEnded",
     "RunStarted",
     "RunStatus",
+    "RuntimeCaps",
     "Section",
     "Sent",
     "Services",
@@ -201,6 +214,9 @@ __all__ = [
     "View",
     "WakefulError",
     "Window",
+    "WorkItem",
+    "WorkRuntime",
+    "WorkStatus",
     "canonical",
     "canonicalise",
     "clean",
