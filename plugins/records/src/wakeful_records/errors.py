@@ -19,20 +19,20 @@ _TEXT_LIMIT = 300
 
 _UNAVAILABLE, _LOCKED, _READ_ONLY = "DATABASE_UNAVAILABLE", "DATABASE_LOCKED", "DATABASE_READ_ONLY"
 
-#: Result code to what it says and whether the same call may succeed later.
-_KNOWN: dict[str, tuple[str, bool, str]] = {
+#: Result code to what it says, and whether trying again helps: None = with other arguments.
+_KNOWN: dict[str, tuple[str, bool | None, str]] = {
     "UNIQUE_CONSTRAINT": (
         "a record with the same unique value already exists",
-        False,
+        None,
         "Search for the existing record and update it, or use another value.",
     ),
     "REFERENCE_CONSTRAINT": (
         "a reference is broken: the record referred to does not exist, or this one is still referred to",
-        False,
+        None,
         "Read the entity's references with describe_entity and check that the referenced record exists.",
     ),
-    "NOT_NULL": ("a required value is missing", False, "Give every column that may not be null."),
-    "CHECK": ("a rule of the database refuses the values", False, "Use values that satisfy the rule."),
+    "NOT_NULL": ("a required value is missing", None, "Give every column that may not be null."),
+    "CHECK": ("a rule of the database refuses the values", None, "Use values that satisfy the rule."),
     "CONCURRENT_UPDATE": (
         "another transaction changed the same data",
         True,
@@ -40,13 +40,13 @@ _KNOWN: dict[str, tuple[str, bool, str]] = {
     ),
     "INVALID_VALUE": (
         "the database refuses a value",
-        False,
+        None,
         "Compare the values with the types that describe_entity gives.",
     ),
     "PERMISSION_DENIED": ("the database account may not do this", False, ""),
     "QUERY_TIMEOUT": (
         "stopped at the time limit",
-        False,
+        None,
         "Narrow the request: filter, aggregate or ask for fewer rows.",
     ),
     _LOCKED: ("the database is locked by another program", True, "Try again in a moment."),
@@ -116,7 +116,7 @@ def refuse(
     code: str,
     message: str,
     *,
-    retryable: bool | None = False,
+    retryable: bool | None = None,
     suggestion: str = "",
     suggested: Sequence[str] = (),
     invalid: Sequence[InvalidParam] = (),

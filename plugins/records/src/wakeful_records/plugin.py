@@ -188,7 +188,7 @@ class Records:
             checked = check(sql, self._database.sqlglot, catalogue, self._settings.query_functions)
             made = reader.execute(connection, checked, catalogue, self._settings)
             elapsed = round((clock.monotonic() - started) * 1000)
-            count = f"{len(made.rows)} of more rows" if made.more else f"{len(made.rows)} rows"
+            count = f"{len(made.rows)} {'of more rows' if made.more else 'row' if len(made.rows) == 1 else 'rows'}"
             names = ", ".join(made.columns[:_NAMED_COLUMNS])
             names += ", …" if len(made.columns) > _NAMED_COLUMNS else ""
             return ActionResult(
