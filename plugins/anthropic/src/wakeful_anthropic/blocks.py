@@ -1,0 +1,135 @@
+"""Items of a transcript as blocks of the Messages API, each spelled in JSON once.
+
+A request repeats almost everything of the one before it. So a block is spelled when its item is first seen,
+and a request is put together from bytes that exist already.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from attrs import define, field
+
+from wakeful.types import Call, Item, Json, Opaque, Result, Text, clean, digest
+from wakeful_anthropic.profiles import PROVIDER
+
+#: Bytes of spelled blocks kept in memory, per model of an agent; beyond it the least recent half is dropped.
+REMEMBERED = 16 * 2**20
+#: Longest tool name the API takes (its reference: ``^[a-zA-Z0-9_-]{1,64}$``).
+NAME_LIMIT = 64
+#: Under which key arguments are sent back that are not a JSON object, so that the model sees what it wrote;
+#: as Anthropic's guide to fine-grained tool streaming advises.
+BROKEN = "INVALID_JSON"
+
+_FOREIGN = re.compile(r"[^a-zA-Z0-9_-]")
+_UNMARKABLE = frozenset({"thinking", "redacted_thinking"})
+
+
+@define
+class Block:
+    """One block: the JSON of it, whose it is, and whether a cache breakpoint may stand on it.
+
+    Args:
+        role: ``user`` or ``assistant``.
+        data: the JSON as UTF-8.
+        markable: empty and thinking blocks take no breakpoint.
+        call: id of the call it makes, as sent; empty for others.
+        answers: id of the call it answers, as sent; empty for others.
+    """
+
+    role: str
+    data: bytes
+    markable: bool = True
+    call: str = ""
+    answers: str = ""
+
+
+def spell(value: Json) -> bytes:
+    """Return ``value`` as JSON in UTF-8, keys in their order; what UTF-8 cannot hold is replaced."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        return json.dumps(clean(value), ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def text_block(text: str) -> bytes:
+    """Return the JSON of a text block."""
+    return b'{"type":"text","text":' + spell(text) + b"}"
+
+
+def block_of(item: Item) -> Block | None:
+    """Return the block of an item; None if it has none: blank text, or another provider's own."""
+    if isinstance(item, Text):
+        role = "assistant" if item.role == "assistant" else "user"
+        return Block(role, text_block(item.text)) if item.text.strip() else None
+    if isinstance(item, Call):
+        name, marker = _within(item.tool, limit=NAME_LIMIT), _within(item.id)
+        head = b'{"type":"tool_use","id":' + spell(marker) + b',"name":' + spell(name)
+        return Block("assistant", head + b',"input":' + _arguments(item.args) + b"}", call=marker)
+    if isinstance(item, Result):
+        marker = _within(item.call_id)
+        data = b'{"type":"tool_result","tool_use_id":' + spell(marker)
+        data += b',"content":' + spell(item.text) if item.text.strip() else b""
+        return Block("user", data + (b',"is_error":true}' if item.failed else b"}"), answers=marker)
+    return _own(item)
+
+
+def _own(item: Opaque) -> Block | None:
+    if item.provider != PROVIDER or not isinstance(item.data, dict):
+        return None
+    return Block("assistant", spell(item.data), markable=item.data.get("type") not in _UNMARKABLE)
+
+
+def _arguments(args: str) -> bytes:
+    """Return the model's own bytes if they are a JSON object; else an object that holds them."""
+    try:
+        value = json.loads(args or "{}", parse_constant=_refuse)
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, dict):
+        return spell({BROKEN: args})
+    if "\\u" in args:  # escapes may spell half a character, which the API refuses
+        checked = clean(value)
+        return args.encode("utf-8", "replace") if checked == value else spell(checked)
+    return (args or "{}").encode("utf-8", "replace")
+
+
+def _refuse(word: str) -> Any:
+    raise ValueError(f"{word} is not JSON")
+
+
+def _within(name: str, limit: int = 0) -> str:
+    """Return ``name`` in the characters that the API takes; a changed one keeps a digest of what it was."""
+    if name and not _FOREIGN.search(name) and not (limit and len(name) > limit):
+        return name
+    mark = "_" + digest(name)[:8]
+    plain = _FOREIGN.sub("_", name)
+    return (plain[: limit - len(mark)] if limit else plain) + mark
+
+
+@define(eq=False)
+class Memory:
+    """The blocks of items seen before, by the identity of the item, within a limit of bytes.
+
+    Two generations: what is asked for again moves to the young one, and when that is full the old one goes.
+    """
+
+    limit: int = REMEMBERED
+    _young: dict[int, tuple[Item, Block | None]] = field(factory=dict, init=False)
+    _old: dict[int, tuple[Item, Block | None]] = field(factory=dict, init=False)
+    _size: int = field(default=0, init=False)
+
+    def block(self, item: Item) -> Block | None:
+        """Return the block of an item. The item is kept, so that its identity stays its own."""
+        key = id(item)
+        found = self._young.get(key)
+        if found is None:
+            found = self._old.pop(key, None) or (item, block_of(item))
+            self._size += 64 + (len(found[1].data) if found[1] is not None else 0)
+            if self._size > self.limit // 2:
+                self._old, self._young, self._size = self._young, {}, 0
+            self._young[key] = found
+        return found[1]
