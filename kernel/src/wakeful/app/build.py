@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from attrs import define, evolve, frozen
@@ -83,6 +83,8 @@ class Builder:
             return self._assemble(plan, where, view, model, made)
         except PluginError as error:
             raise ConfigError([Problem(where, str(error))]) from error
+        except ConfigError as error:
+            raise ConfigError(self._placed(error.problems, where)) from error
 
     def _plugins(self, plan: Blueprint, where: str) -> _Made:
         problems = _unsupported(plan, where)
@@ -90,7 +92,7 @@ class Builder:
         instances: dict[str, object] = {}
         for name in plan.config.plugins:
             if name in self.platform.problems:
-                problems += [evolve(p, where=p.where or where) for p in self.platform.problems[name]]
+                problems += self._placed(self.platform.problems[name], where)
                 continue
             plugin = plan.plugins.get(name) or self.platform.get(name)
             raw = plan.config.settings.get(name, {})
@@ -102,10 +104,19 @@ class Builder:
         try:
             hooks = AgentPlugins(instances)
         except ConfigError as error:
-            problems += [evolve(problem, where=problem.where or where) for problem in error.problems]
+            problems += self._placed(error.problems, where)
         if problems:
             raise ConfigError(problems)
         return _Made(hooks, instances, services)
+
+    def _placed(self, problems: Iterable[Problem], where: str) -> list[Problem]:
+        """Return the problems with their place in the configuration in front, unless they name it already."""
+        return [
+            problem
+            if problem.where.startswith((f"{self.where}agents.", self.where or "agents."))
+            else evolve(problem, where=f"{where}: {problem.where}" if problem.where else where)
+            for problem in problems
+        ]
 
     def _services(self, name: str) -> PluginServices:
         services = self.ambient.services(name)
@@ -132,7 +143,7 @@ class Builder:
             return PatientModel(models, self.ambient.clock, plan.config.retry.total_s)
         except ConfigError as error:
             at = f"{where}.model"
-            raise ConfigError([evolve(p, where=p.where or at) for p in error.problems]) from error
+            raise ConfigError(self._placed(error.problems, at)) from error
 
     def _speaking(self, plan: Blueprint, where: str, model: Model) -> Model:
         """Return the model with calls as text where it has no tools of its own, or where the file says so."""

@@ -119,7 +119,7 @@ def doctor(file: File = DEFAULT_FILE, json: AsJson = False) -> int:
     from wakeful.cli.extra import shadowed
     from wakeful.plugins.commands import installed_commands
 
-    own = typer.main.get_command(app).commands  # type: ignore[attr-defined]  (app is a group)
+    own = getattr(typer.main.get_command(app), "commands", {})
     return examine(file, shadowed(installed_commands(), own), as_json=json)
 
 

@@ -87,8 +87,8 @@ class TurnView:
 
     def finish(self, answer: Answer, pending: Sequence[ApprovalRequest], *, quiet: bool = False) -> None:
         """Print the answer, unless it has streamed already, and what there is to say about the run."""
-        streamed = "".join(self._text).strip()
-        if answer.text and not (self.streams and streamed == answer.text.strip()):
+        shown = self.streams and "".join(self._text).strip() == answer.text.strip()
+        if answer.text and not shown and answer.status is not RunStatus.CANCELLED:
             say(answer.text)
         failed = answer.status in {RunStatus.FAILED, RunStatus.LIMIT_REACHED}
         if failed:

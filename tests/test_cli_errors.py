@@ -1,0 +1,330 @@
+"""Everything that can be wrong prints one clear line, exits with its code and leaves nothing half-written."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from attrs import field, frozen
+
+from tests.cli import Console
+
+CONFIG = """
+[store]
+url = "sqlite:///wakeful.db?{options}"
+
+[plugins]
+enable = [{plugins}]
+
+[agents.desk]
+model = "replay:script.jsonl"
+actions = ["tools:*"]
+"""
+TOOLS = '''
+from wakeful import action
+
+
+@action(effect="read", output_trust="trusted")
+def count_customers(region: str) -> int:
+    """Count customers."""
+    return 42
+'''
+SAYS = json.dumps({"text": "Forty-two."}) + "\n"
+PLUGIN = """
+from wakeful import action, hookimpl
+
+
+class Plugin:
+    @hookimpl
+    {hook}
+"""
+GIVES_A_TOOL = '''def tool_actions(self, agent):
+        @action(name="look up", effect="read", output_trust="trusted")
+        def look_up() -> str:
+            """Look up."""
+            return ""
+
+        return [look_up]
+'''
+FILLS_A_SLOT = """def prompt_window(self, agent):
+        return self
+
+    def select(self, run):
+        return None
+"""
+
+
+@pytest.fixture
+def console(tmp_path: Path) -> Console:
+    console = Console(tmp_path)
+    configure(console)
+    console.write("tools.py", TOOLS)
+    console.write("script.jsonl", SAYS)
+    return console
+
+
+def configure(console: Console, *plugins: str, options: str = "timeout=0.3", extra: str = "") -> None:
+    listed = ", ".join(f'"{name}"' for name in plugins)
+    console.write("wakeful.toml", CONFIG.format(plugins=listed, options=options) + extra)
+
+
+def plugin(console: Console, name: str, hook: str, requires: tuple[str, ...] = ()) -> None:
+    console.install(f"wk_{name}", PLUGIN.format(hook=hook), {name: "Plugin"}, requires=requires)
+
+
+@frozen
+class Case:
+    """Something that is wrong: how it comes about, and every part that the lines must have."""
+
+    name: str
+    prepare: Callable[[Console], object]
+    parts: tuple[str, ...]
+    code: int = 2
+    lines: int = 1
+    text: str = field(default="Hello")
+
+
+def no_file(console: Console) -> None:
+    (console.folder / "wakeful.toml").unlink()
+
+
+def broken_plugin(console: Console) -> None:
+    console.install("wk_broken", "import not_there_at_all\n", {"broken": "Plugin"})
+    configure(console, "broken")
+
+
+def needy_plugin(console: Console) -> None:
+    plugin(console, "needy", GIVES_A_TOOL, requires=("not-there-at-all>=2",))
+    configure(console, "needy")
+
+
+def one_tool_name(console: Console) -> None:
+    plugin(console, "first", GIVES_A_TOOL)
+    plugin(console, "second", GIVES_A_TOOL)
+    configure(console, "first", "second")
+
+
+def one_slot(console: Console) -> None:
+    plugin(console, "first", FILLS_A_SLOT)
+    plugin(console, "second", FILLS_A_SLOT)
+    configure(console, "first", "second")
+
+
+def misspelt_hook(console: Console) -> None:
+    plugin(console, "typo", "def tool_action(self, agent):\n        return []\n")
+    configure(console, "typo")
+
+
+def wrong_argument(console: Console) -> None:
+    plugin(console, "typo", "def tool_actions(self, agnet):\n        return []\n")
+    configure(console, "typo")
+
+
+def unknown_scheme(console: Console) -> None:
+    text = (console.folder / "wakeful.toml").read_text().replace("replay:", "repaly:")
+    console.write("wakeful.toml", text)
+
+
+def read_only(console: Console) -> None:
+    assert console.run("db", "upgrade").code == 0
+    configure(console, options="mode=ro")
+
+
+def newer_schema(console: Console) -> None:
+    assert console.run("db", "upgrade").code == 0
+    with closing(sqlite3.connect(console.folder / "wakeful.db")) as db:
+        db.execute("UPDATE alembic_kernel SET version_num = 'k9999'")
+        db.commit()
+
+
+def corrupt(console: Console) -> None:
+    (console.folder / "wakeful.db").write_bytes(b"not a database at all " * 500)
+
+
+def disk_full(console: Console) -> None:
+    configure(console, options="max_page_count=4")
+
+
+CASES = (
+    Case("no file", no_file, ("wakeful.toml", "no such file", "wakeful init")),
+    Case(
+        "unknown key",
+        lambda console: configure(console, extra='instrutions = "x"\n'),
+        ("wakeful.toml: agents.desk.instrutions: unknown", "did you mean 'instructions'?"),
+    ),
+    Case(
+        "wrong type",
+        lambda console: configure(console, extra='limits = { steps = "20" }\n'),
+        ("wakeful.toml: agents.desk.limits.steps: expected an integer", '"20"'),
+    ),
+    Case(
+        "unknown plugin",
+        lambda console: configure(console, "recods"),
+        ("wakeful.toml: agents.desk: plugin 'recods'", "did you mean 'records'?"),
+    ),
+    Case(
+        "broken plugin import",
+        broken_plugin,
+        ("wakeful.toml: agents.desk: plugin 'broken'", "wk-broken 1.0", "not_there_at_all"),
+    ),
+    Case(
+        "dependency missing",
+        needy_plugin,
+        ("wakeful.toml: agents.desk: plugin 'needy'", "needs not-there-at-all>=2", "not installed"),
+    ),
+    Case(
+        "two plugins with one tool name",
+        one_tool_name,
+        ("wakeful.toml: agents.desk", "'look_up'", "'first'", "'second'"),
+    ),
+    Case(
+        "two fillers of a slot",
+        one_slot,
+        ("wakeful.toml: agents.desk", "prompt_window", "'first'", "'second'"),
+    ),
+    Case(
+        "misspelt hook",
+        misspelt_hook,
+        ("wakeful.toml: agents.desk", "'typo'", "tool_action", "did you mean 'tool_actions'?"),
+    ),
+    Case(
+        "hook with a wrong argument",
+        wrong_argument,
+        ("wakeful.toml: agents.desk", "'typo'", "'agnet'", "did you mean 'agent'?"),
+    ),
+    Case(
+        "unknown model scheme",
+        unknown_scheme,
+        ("wakeful.toml: agents.desk.model", "'repaly'", "did you mean 'replay'?"),
+    ),
+    Case("read-only database", read_only, ("wakeful.db", "read-only"), code=3),
+    Case("newer schema", newer_schema, ("wakeful.db", "k9999", "upgrade wakeful"), code=3),
+    Case("corrupt database", corrupt, ("wakeful.db", "not a SQLite database"), code=3),
+    Case("disk full", disk_full, ("wakeful.db", "disk is full", "4 pages"), code=3),
+    Case(
+        "malformed cassette",
+        lambda console: console.write("script.jsonl", SAYS + '{"txt": "?"}\n'),
+        ("script.jsonl:2", "'txt'", "did you mean 'text'?"),
+    ),
+    Case(
+        "inexpressible parameter",
+        lambda console: console.write("tools.py", TOOLS.replace("region: str", "region: complex")),
+        ("wakeful.toml: agents.desk.actions", "region", "complex"),
+    ),
+    Case(
+        "module that is not there",
+        lambda console: (console.folder / "tools.py").rename(console.folder / "tool.py"),
+        ("agents.desk.actions", "'tools'", "did you mean 'tool'?"),
+    ),
+)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name.replace(" ", "-"))
+def test_one_clear_line(console: Console, case: Case) -> None:
+    case.prepare(console)
+    done = console.run("run", "desk", case.text, "--json")
+    assert "Traceback" not in done.err + done.out
+    assert len(done.errors) == case.lines, done.err
+    for part in case.parts:
+        assert part in done.errors[0]
+    assert done.code == case.code
+    assert done.json["error"]["exit_code"] == case.code
+    assert done.json["error"]["message"].splitlines() == done.errors
+    assert tables(console) in (set(), EVERY)
+    assert runs(console) == 0
+
+
+EVERY = {"conversation", "message", "run", "step", "model_call", "action_call"}
+
+
+def tables(console: Console) -> set[str]:
+    """Return which of the kernel's tables there are: all or none, or nothing that can be read."""
+    path = console.folder / "wakeful.db"
+    if not path.exists():
+        return set()
+    with closing(sqlite3.connect(path)) as db:
+        try:
+            found = db.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+        except sqlite3.DatabaseError:
+            return set()
+    return {name for (name,) in found} & EVERY
+
+
+def runs(console: Console) -> int:
+    if "run" not in tables(console):
+        return 0
+    with closing(sqlite3.connect(console.folder / "wakeful.db")) as db:
+        return int(db.execute("SELECT count(*) FROM run").fetchone()[0])
+
+
+@pytest.fixture
+def locked(console: Console) -> Iterator[Console]:
+    assert console.run("db", "upgrade").code == 0
+    with closing(sqlite3.connect(console.folder / "wakeful.db", isolation_level=None)) as db:
+        db.execute("BEGIN EXCLUSIVE")
+        yield console
+        db.execute("ROLLBACK")
+
+
+def test_a_locked_database(locked: Console) -> None:
+    done = locked.run("run", "desk", "Hello")
+    assert done.code == 3
+    (line,) = done.errors
+    assert "wakeful.db is locked by another process (waited 0.3 s)" in line
+
+
+def test_a_disk_that_fills_during_a_run_leaves_a_whole_database(console: Console) -> None:
+    assert console.run("db", "upgrade").code == 0
+    with closing(sqlite3.connect(console.folder / "wakeful.db")) as db:
+        (pages,) = db.execute("PRAGMA page_count").fetchone()
+    configure(console, options=f"max_page_count={pages + 2}")
+    done = console.run("run", "desk", "-", given="much " * 20_000)
+    assert done.code == 3
+    (line,) = done.errors
+    assert "the disk is full" in line
+    configure(console)
+    assert runs(console) == 0
+    assert console.run("db", "check").code == 0
+    assert console.run("run", "desk", "Hello", "--quiet").out == "Forty-two.\n"
+
+
+def test_every_problem_of_a_file_is_reported_at_once(console: Console) -> None:
+    configure(console, extra='limits = { steps = "20" }\ninstrutions = "x"\n')
+    done = console.run("run", "desk", "Hello", "--json")
+    assert done.code == 2
+    assert len(done.errors) == len(done.json["error"]["problems"]) == 2
+
+
+def test_a_broken_agent_does_not_stop_the_others(console: Console) -> None:
+    broken_plugin(console)
+    healthy = '\n[agents.other]\nmodel = "replay:script.jsonl"\nplugins = { disable = ["broken"] }\n'
+    configure(console, "broken", extra=healthy)
+    assert console.run("run", "other", "Hello", "--quiet").out == "Forty-two.\n"
+    assert console.run("run", "desk", "Hello").code == 2
+    done = console.run("doctor")
+    assert done.code == 2
+    assert "agent desk: cannot be built" in done.out
+    assert "agent other\n" in done.out
+
+
+def test_a_plugin_can_be_left_out_from_outside(console: Console) -> None:
+    broken_plugin(console)
+    console.env["WAKEFUL_DISABLE"] = "broken"
+    assert console.run("run", "desk", "Hello", "--quiet").out == "Forty-two.\n"
+    assert "WAKEFUL_DISABLE leaves out: broken" in console.run("doctor").out
+
+
+def test_what_is_not_foreseen_is_one_line_and_shows_where_on_request(console: Console) -> None:
+    source = "def fail(json: bool = False):\n    raise KeyError('surprise')\n"
+    console.install("wk_command", source, {"fail": "fail"}, group="wakeful.commands")
+    done = console.run("fail", "--json")
+    assert (done.code, done.errors) == (1, ["unexpected KeyError: 'surprise' (--traceback shows where)"])
+    assert done.json["error"]["type"] == "KeyError"
+    assert "Traceback" not in done.err
+    shown = console.run("--traceback", "fail")
+    assert "Traceback" in shown.err
+    assert "wk_command.py" in shown.err
