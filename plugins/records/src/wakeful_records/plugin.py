@@ -188,11 +188,12 @@ class Records:
             checked = check(sql, self._database.sqlglot, catalogue, self._settings.query_functions)
             made = reader.execute(connection, checked, catalogue, self._settings)
             elapsed = round((clock.monotonic() - started) * 1000)
-            count = f"{len(made.rows)} {'of more rows' if made.more else 'row' if len(made.rows) == 1 else 'rows'}"
+            more = "of more rows" if made.more else "row" if len(made.rows) == 1 else "rows"
             names = ", ".join(made.columns[:_NAMED_COLUMNS])
             names += ", …" if len(made.columns) > _NAMED_COLUMNS else ""
             return ActionResult(
-                message=f"{elapsed} ms, {count}, columns: {names}", outputs={"rows": made.rows}
+                message=f"{elapsed} ms, {len(made.rows)} {more}, columns: {names}",
+                outputs={"rows": made.rows},
             )
 
         return await self._run(work)
