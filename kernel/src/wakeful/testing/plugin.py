@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from wakeful.testing.databases import Database
     from wakeful.testing.ids import FakeIds
     from wakeful.testing.turns import TurnResult
+    from wakeful.testing.wire import Wire
 
 
 @pytest.fixture
@@ -81,3 +82,20 @@ def run_turn(store: Database, clock: FakeClock, ids: FakeIds, tmp_path: Path) ->
         return run(here, *texts, **{"clock": clock, "ids": ids, "store": store.url, **options})
 
     return turn
+
+
+@pytest.fixture
+def wire() -> Iterator[Wire]:
+    """Give a server on loopback that speaks the wire formats of Anthropic and OpenAI and plays a script.
+
+    ::
+
+        wire.play(["Hello."])
+        client = anthropic.Anthropic(base_url=wire.anthropic_url, api_key="k")
+
+    It needs the extra ``wakeful[testing]``.
+    """
+    from wakeful.testing.wire import Wire
+
+    with Wire() as wire:
+        yield wire
