@@ -1,0 +1,254 @@
+"""One classification for everything that goes wrong between a request and a whole reply."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from math import isfinite
+
+from wakeful.types import Json, ModelError, Usage, canonical
+
+#: Longest message in characters; a server's own words are cut to fit.
+LONGEST = 300
+MASK = "[secret]"
+#: Shorter keys are placeholders, and are found in ordinary words.
+SHORTEST_KEY = 6
+
+#: HTTP status to kind and whether trying again may help.
+_BY_STATUS: Mapping[int, tuple[str, bool]] = {
+    400: ("malformed", False),
+    401: ("auth", False),
+    402: ("permission", False),
+    403: ("permission", False),
+    404: ("unknown", False),
+    408: ("timeout", True),
+    409: ("server", True),
+    413: ("context_too_long", False),
+    422: ("malformed", False),
+    425: ("server", True),
+    429: ("rate_limit", True),
+    501: ("server", False),
+    503: ("overloaded", True),
+    504: ("timeout", True),
+    529: ("overloaded", True),
+}
+#: ``error.code`` or ``error.type`` (OpenAI's error guide, and what compatible servers call the same).
+_BY_CODE: Mapping[str, tuple[str, bool]] = {
+    "invalid_api_key": ("auth", False),
+    "authentication_error": ("auth", False),
+    "insufficient_quota": ("permission", False),
+    "billing_hard_limit_reached": ("permission", False),
+    "permission_error": ("permission", False),
+    "unsupported_country_region_territory": ("permission", False),
+    "rate_limit_exceeded": ("rate_limit", True),
+    "rate_limit_error": ("rate_limit", True),
+    "overloaded_error": ("overloaded", True),
+    "engine_overloaded": ("overloaded", True),
+    "engine_overloaded_error": ("overloaded", True),
+    "context_length_exceeded": ("context_too_long", False),
+    "exceed_context_size_error": ("context_too_long", False),
+    "string_above_max_length": ("context_too_long", False),
+    "content_filter": ("refused", False),
+    "content_policy_violation": ("refused", False),
+    "invalid_prompt": ("refused", False),
+    "server_error": ("server", True),
+    "internal_error": ("server", True),
+    "internal_server_error": ("server", True),
+    "vector_store_timeout": ("timeout", True),
+    "timeout": ("timeout", True),
+    "model_not_found": ("unknown", False),
+    "invalid_request_error": ("malformed", False),
+}
+#: Words that say more than a status of 400 or 500 does.
+_BY_WORDS: tuple[tuple[re.Pattern[str], str], ...] = (
+    (
+        re.compile(
+            r"context (size|window|length|limit)|maximum (context|prompt|model) length"
+            r"|(prompt|input|request|conversation) (is|was) too (long|large)|too many (input )?tokens"
+            r"|reduce the length of|exceeds? the (available|model'?s?) (context|max)|max_model_len",
+            re.IGNORECASE,
+        ),
+        "context_too_long",
+    ),
+    (
+        re.compile(
+            r"api[ _-]?key (not|is not|is in)\s*valid|(invalid|incorrect) api[ _-]?key", re.IGNORECASE
+        ),
+        "auth",
+    ),
+    (re.compile(r"content (management |safety )?(policy|filter)|safety system", re.IGNORECASE), "refused"),
+)
+#: Kinds that a code may make more definite; the others say enough.
+_VAGUE = frozenset({"malformed", "server", "unknown"})
+_MARKUP = re.compile(r"^\s*<(!doctype|html|\?xml|head|body)", re.IGNORECASE)
+_TITLE = re.compile(r"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)
+_KEYS = re.compile(r"\bsk-[\w*.\-]{4,}|(?<=Bearer )\S+")
+_OK = 200
+_BAD = 400
+_SERVER = 500
+
+
+class Faults:
+    """Makes the errors of one bound model.
+
+    Args:
+        model: its name.
+        place: host and port, for connection problems.
+        key: never part of a message.
+    """
+
+    def __init__(self, model: str, place: str, key: str) -> None:
+        self._model, self._place, self._key = f"openai:{model}", place, key
+
+    def error(
+        self,
+        kind: str,
+        what: str,
+        *,
+        retryable: bool = False,
+        retry_after: float | None = None,
+        usage: Usage | None = None,
+    ) -> ModelError:
+        """Return an error with a message of one line, without keys and of bounded length."""
+        what = what.replace(self._key, MASK) if len(self._key) >= SHORTEST_KEY else what
+        line = " ".join(f"{self._model}: {_KEYS.sub(MASK, what)}".split())
+        line = "".join(char for char in line if char.isprintable())
+        line = line if len(line) <= LONGEST else line[: LONGEST - 1] + "…"
+        return ModelError(kind, line, retryable=retryable, retry_after=retry_after, usage=usage)
+
+    def of_status(self, status: int, headers: Mapping[str, str], body: str, now: datetime) -> ModelError:
+        """Classify an answer with an error status."""
+        found = self.of_body(parsed(body), status)
+        told = headers.get("x-should-retry", "")
+        if told in {"true", "false"} and found.kind not in {"auth", "permission"}:
+            found.retryable = told == "true"
+        if found.retryable:
+            found.retry_after = retry_after(headers, now)
+        return found
+
+    def of_body(self, body: Json, status: int = _OK, usage: Usage | None = None) -> ModelError:
+        """Classify the body of an error: of a status, of a 200 that holds one, or of an event in a stream."""
+        inner = body.get("error", body) if isinstance(body, dict) else body
+        codes: list[str] = []
+        said = ""
+        if isinstance(inner, dict):
+            codes = [str(inner[key]) for key in ("code", "type") if inner.get(key) is not None]
+            said = _words(inner)
+        elif isinstance(inner, str):
+            said = inner
+        said = said or shown(body)
+        kind, retryable = _kind(codes, status, said)
+        label = kind.replace("_", " ") if kind != "unknown" else "error"
+        number = "" if status == _OK else f" ({status})"
+        hint = "; is api_key, or OPENAI_API_KEY, right?" if kind == "auth" else ""
+        return self.error(
+            kind, f"{label}{number}: {said[: LONGEST - 80]}{hint}", retryable=retryable, usage=usage
+        )
+
+    def of_transport(self, error: Exception, usage: Usage | None = None) -> ModelError:
+        """Classify what the connection did: it was not made, too slow, or cut."""
+        cause = error.__cause__ if isinstance(error.__cause__, Exception) else error
+        name = type(cause).__name__
+        if "Timeout" in name or isinstance(cause, TimeoutError):
+            what = f"no answer in time from {self._place} ({name})"
+            return self.error("timeout", what, retryable=True, usage=usage)
+        if "Connect" in name:
+            what = f"cannot connect to {self._place}: {cause or name}"
+        else:
+            what = f"the connection to {self._place} broke: {cause or name}"
+        return self.error("network", what, retryable=True, usage=usage)
+
+    def cut(self, usage: Usage | None = None) -> ModelError:
+        """Return the error for a stream that ended before its reply did."""
+        what = f"the stream from {self._place} ended before the reply did"
+        return self.error("network", what, retryable=True, usage=usage)
+
+    def broken(self, what: str, usage: Usage | None = None) -> ModelError:
+        """Return the error for bytes that are no JSON; another try may bring whole ones."""
+        return self.error("malformed", what, retryable=True, usage=usage)
+
+    def odd(self, what: str, usage: Usage | None = None) -> ModelError:
+        """Return the error for a reply that is JSON but cannot be read; says what was seen."""
+        return self.error("malformed", f"the reply cannot be used: {what}", usage=usage)
+
+
+def _kind(codes: list[str], status: int, said: str) -> tuple[str, bool]:
+    kind, retryable = _BY_STATUS.get(
+        status, ("server" if status >= _SERVER else "unknown", status >= _SERVER)
+    )
+    if status < _BAD:  # no status of its own: an error within a reply, which another try may be spared
+        kind, retryable = "server", True
+    for code in codes:
+        if code in _BY_CODE and (status < _BAD or kind in _VAGUE or code == "insufficient_quota"):
+            kind, retryable = _BY_CODE[code]
+            break
+        if code.isdigit() and status < _BAD and int(code) in _BY_STATUS:
+            kind, retryable = _BY_STATUS[int(code)]
+            break
+    if kind in _VAGUE:
+        better = next((name for words, name in _BY_WORDS if words.search(said)), "")
+        kind, retryable = (better, False) if better else (kind, retryable)
+    return kind, retryable
+
+
+def _words(inner: Mapping[str, Json]) -> str:
+    for key in ("message", "detail", "error", "msg", "error_msg"):
+        value = inner.get(key)
+        if isinstance(value, str) and value.strip():
+            return value
+    return ""
+
+
+def parsed(text: str) -> Json:
+    """Return ``text`` as JSON where it is JSON, else as it is."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+
+def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
+    """Return the seconds that the answer asks to wait, or None.
+
+    Reads ``retry-after-ms``, and ``retry-after`` as seconds or as a date (RFC 9110, 10.2.3).
+    """
+    for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
+        value = headers.get(name)
+        if value is None:
+            continue
+        try:
+            seconds = float(value) / unit
+        except ValueError:
+            seconds = _until(value, now)
+        if isfinite(seconds):
+            return max(seconds, 0.0)
+    return None
+
+
+def _until(date: str, now: datetime) -> float:
+    try:
+        moment = parsedate_to_datetime(date)
+    except ValueError:
+        return float("nan")
+    return ((moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - now).total_seconds()
+
+
+def shown(body: Json) -> str:
+    """Return what a message may show of a body: the title of a page, a line of text, never everything."""
+    if body is None or body in ("", {}):
+        return "an empty answer"
+    text = body if isinstance(body, str) else _spelled(body)
+    if _MARKUP.match(text):
+        title = _TITLE.search(text[:10_000])
+        return f"an HTML page{f' ({title[1].strip()})' if title else ''} instead of an answer of the API"
+    return text[:LONGEST]
+
+
+def _spelled(body: Json) -> str:
+    try:
+        return canonical(body)
+    except (TypeError, ValueError, RecursionError):
+        return type(body).__name__

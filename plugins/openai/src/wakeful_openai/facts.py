@@ -1,0 +1,85 @@
+"""What is known of each model: ``profiles.toml``, and what the settings say differs."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+
+from attrs import asdict, evolve, frozen
+
+from wakeful.types import Profile
+from wakeful_openai.settings import ModelFacts
+
+#: The scheme of ``model = "openai:…"``, and the owner of its opaque items.
+PROVIDER = "openai"
+_UNKNOWN = "unknown"
+
+
+@frozen
+class Facts:
+    """Facts about one model; see ``profiles.toml``.
+
+    Args:
+        family, window, output, minimum, cache_ttl, native_tools: as in :class:`wakeful.types.Profile`.
+        reasoning: whether it gives reasoning items on the Responses API.
+        replay_reasoning: whether the text of its reasoning is sent back on Chat Completions.
+        cache_key: whether ``prompt_cache_key`` is sent; None leaves it to the kind of server.
+        price: ``provider:model`` for the price list; empty looks the name up.
+        known: whether the table names the model.
+    """
+
+    family: str = "byte-prefix"
+    window: int = 32_000
+    output: int = 4_096
+    minimum: int = 0
+    cache_ttl: int = 0
+    native_tools: bool = True
+    reasoning: bool = False
+    replay_reasoning: bool = False
+    cache_key: bool | None = None
+    price: str = ""
+    known: bool = True
+
+    @property
+    def profile(self) -> Profile:
+        """What the kernel is told."""
+        return Profile(
+            provider=PROVIDER,
+            family=self.family,
+            window=self.window,
+            minimum=self.minimum,
+            output=self.output,
+            native_tools=self.native_tools,
+            cache_ttl=self.cache_ttl,
+        )
+
+
+@cache
+def _table() -> Mapping[str, Facts]:
+    text = files(__package__).joinpath("profiles.toml").read_text(encoding="utf-8")
+    return {name: Facts(**values) for name, values in tomllib.loads(text).items()}
+
+
+def facts_of(model: str, overrides: Mapping[str, ModelFacts]) -> Facts:
+    """Return the facts about ``model``; of an unknown one, cautious guesses.
+
+    Args:
+        model: its name, e.g. ``gpt-5.2-2025-12-11``; a maker before a slash (``openai/gpt-5.2``) and
+            a tuned model's prefix (``ft:gpt-4.1:…``) are left out when it is looked up.
+        overrides: beginnings of names to what differs; the longest that fits counts.
+    """
+    bare = model.lower().removeprefix("ft:").rpartition("/")[2]
+    table = _table()
+    name = _longest(bare, table)
+    facts = table[name] if name else evolve(table[_UNKNOWN], known=False)
+    own = _longest(model, overrides)
+    if own:
+        given = {key: value for key, value in asdict(overrides[own]).items() if value is not None}
+        facts = evolve(facts, **given, known=facts.known or "window" in given)
+    return facts
+
+
+def _longest(model: str, names: Mapping[str, object]) -> str:
+    return max((name for name in names if model.startswith(name)), key=len, default="")

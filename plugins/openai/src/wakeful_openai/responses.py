@@ -1,0 +1,118 @@
+"""The Responses API: items out, items in, reasoning replayed as it came."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+from wakeful.types import Call, Emit, Item, Json, Opaque, Reply, Request, Result, Text, Tool, Usage
+from wakeful_openai.facts import PROVIDER
+from wakeful_openai.form import MARK, Form, Reader
+from wakeful_openai.responses_reply import PHASE, ResponsesReader, read_response
+from wakeful_openai.usage import read_usage
+
+#: Kinds of opaque items that another protocol of this provider wrote.
+_FOREIGN = frozenset({"reasoning_content", PHASE})
+
+
+class ResponsesForm(Form):
+    """``POST /responses``, stateless: everything is sent each time, nothing is kept by the server."""
+
+    path: ClassVar[str] = "/responses"
+    field: ClassVar[str] = "input"
+    own_fields: ClassVar[frozenset[str]] = frozenset(
+        {"model", "input", "instructions", "tools", "stream", "store", "include", "prompt_cache_key"}
+        | {"max_output_tokens", "parallel_tool_calls", "prompt_cache_options", "previous_response_id"}
+    )
+
+    def fixed(self, *, stream: bool) -> dict[str, Json]:
+        """Return the fields that are the same in every request."""
+        target = self.target
+        fields: dict[str, Json] = {"model": target.model, "store": target.store}
+        if target.facts.reasoning:
+            fields["include"] = ["reasoning.encrypted_content"]
+        if target.max_tokens:
+            fields["max_output_tokens"] = target.max_tokens
+        if target.effort:
+            fields["reasoning"] = {"effort": target.effort}
+        if stream:
+            fields["stream"] = True
+            if target.official:
+                fields["stream_options"] = {"include_obfuscation": False}
+        return fields
+
+    def tool(self, tool: Tool) -> Json:
+        """Return one tool's declaration; schemas are taken as they are, so not strict."""
+        return {
+            "type": "function",
+            "name": tool.name,
+            "description": tool.description,
+            "parameters": tool.schema,
+            "strict": False,
+        }
+
+    def system(self, texts: tuple[str, ...], *, marked: bool) -> Json:
+        """Return a first message, which can be marked; ``instructions`` cannot."""
+        if not self.target.marks:
+            return {"type": "message", "role": "system", "content": "\n\n".join(texts)}
+        return {"type": "message", "role": "system", "content": _parts(texts, marked=marked)}
+
+    def messages(
+        self, items: tuple[Item, ...], start: int, marked: frozenset[int]
+    ) -> Iterator[tuple[int, Json]]:
+        """Yield one input item for each item; a note on the phase joins the text that follows it."""
+        phase: Json = None
+        for place in range(start, len(items)):
+            item = items[place]
+            if isinstance(item, Opaque) and item.provider == PROVIDER and _kind(item) == PHASE:
+                phase = item.data.get("phase")
+                continue
+            message = self._message(item, marked=place in marked)
+            if phase is not None and isinstance(item, Text) and isinstance(message, dict):
+                message["phase"] = phase
+            phase = None
+            yield place + 1, message
+
+    def _message(self, item: Item, *, marked: bool) -> Json:
+        if isinstance(item, Text):
+            content: Json = item.text
+            if self.target.marks and item.role == "user":
+                content = _parts((item.text,), marked=marked)
+            return {"type": "message", "role": item.role, "content": content}
+        if isinstance(item, Call):
+            return {"type": "function_call", "call_id": item.id, "name": item.tool, "arguments": item.args}
+        if isinstance(item, Result):
+            output: Json = _parts((item.text,), marked=marked) if self.target.marks else item.text
+            return {"type": "function_call_output", "call_id": item.call_id, "output": output}
+        return item.data if item.provider == PROVIDER and self._replays(item) else None
+
+    def _replays(self, item: Opaque) -> bool:
+        kind = _kind(item)
+        if kind == "reasoning" and not self.target.store:
+            return bool(item.data.get("encrypted_content"))  # else the server would look it up and fail
+        return kind != "" and kind not in _FOREIGN
+
+    def reader(self, request: Request, emit: Emit | None) -> Reader:
+        """Return what takes in a streamed reply."""
+        return ResponsesReader(request, emit, self.faults)
+
+    def reply(self, body: Json, request: Request) -> Reply:
+        """Return the reply that arrived as a whole."""
+        return read_response(body, request, self.faults)
+
+    def usage(self, body: Json) -> Usage | None:
+        """Return what a body says was used, if it does."""
+        usage = read_usage(body.get("usage")) if isinstance(body, dict) else None
+        return usage if usage is not None and usage.reported else None
+
+
+def _kind(item: Opaque) -> str:
+    kind = item.data.get("type") if isinstance(item.data, dict) else None
+    return kind if isinstance(kind, str) else ""
+
+
+def _parts(texts: tuple[str, ...], *, marked: bool) -> list[Json]:
+    parts: list[Json] = [{"type": "input_text", "text": text} for text in texts]
+    if marked:
+        parts[-1]["prompt_cache_breakpoint"] = MARK
+    return parts
