@@ -13,7 +13,7 @@ from wakeful.config import structure
 from wakeful.hookspecs import GROUP, PlatformHooks, specs
 from wakeful.loop.services import PluginServices
 from wakeful.plugins.hooks import PlatformPlugins
-from wakeful.plugins.loader import load
+from wakeful.plugins.loader import Loaded, load
 from wakeful.types import Clock, ConfigError, IdSource, Json, Problem, Provider, WakefulError
 
 
@@ -108,7 +108,7 @@ class Platform:
     def take(self, names: Iterable[str], own: Mapping[str, object] = {}) -> None:
         """Load what is not loaded yet; what fails is kept under ``problems``."""
         missing = [n for n in names if n not in self.classes and n not in self.objects and n not in own]
-        loaded = load(missing)
+        loaded = load(missing) if missing else Loaded({}, {}, {})  # reading all metadata takes a while
         self.classes.update(loaded.classes)
         self.problems.update(loaded.problems)
         for name, plugin in {**loaded.classes, **own}.items():
