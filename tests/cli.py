@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,10 @@ class Done:
     def errors(self) -> list[str]:
         """The lines on standard error that begin with ``error:``, without that word."""
         return [line.removeprefix("error: ") for line in self.err.splitlines() if line.startswith("error: ")]
+
+
+#: Runs a command line and returns how it ended.
+Wakeful = Callable[..., Done]
 
 
 @define
