@@ -46,16 +46,33 @@ async def act(live: Live, calls: Sequence[Call], *, cut: bool, cancelled: bool) 
         except asyncio.CancelledError:
             uncancel()
     planned, late = await outlast(_store(live, unplanned(proposals) if judged is None else judged))
-    work = Work()
-    stopped = late or judged is None
+    return await finish_calls(live, planned, Work(), stopped=late or judged is None)
+
+
+async def finish_calls(live: Live, planned: Sequence[Planned], work: Work, *, stopped: bool = False) -> Acted:
+    """Run the judged calls that have no result yet, then close the step.
+
+    Args:
+        live: the run.
+        planned: the step's calls, stored.
+        work: what earlier executions have given.
+        stopped: nothing is to be executed any more.
+
+    Raises:
+        asyncio.CancelledError: the run is given back; another process finishes the step.
+    """
     interruption = "CANCELLED" if stopped else await _execute(live, planned, work)
+    if interruption == "CANCELLED" and live.abandoned:
+        raise asyncio.CancelledError
     final = await settle(close(live, planned, work, interruption))
     return Acted(final, interruption == "CANCELLED")
 
 
 async def _store(live: Live, planned: Sequence[Planned]) -> list[Planned]:
     run, agent = live.run, live.agent
-    async with live.store.transaction() as tx:
+    # A call that must not run twice is on disk before it runs, whatever happens to the power.
+    once = any(item.result is None and not agent.actions[item.invocation.action].reruns for item in planned)
+    async with live.store.transaction(durable=once) as tx:
         stored = await ask_people(agent, tx, run, planned)
         now = live.clock.now()
         await tx.run(lambda conn: live.journal.plan(conn, run, stored, now))
@@ -67,7 +84,7 @@ async def _store(live: Live, planned: Sequence[Planned]) -> list[Planned]:
 
 async def _execute(live: Live, planned: Sequence[Planned], work: Work) -> str:
     """Run what may run; return the code for calls that did not finish, empty if all did."""
-    allowed = [item for item in planned if item.result is None]
+    allowed = [item for item in planned if item.result is None and item.invocation.key not in work.results]
     if not allowed:
         return ""
     gate = asyncio.Semaphore(PARALLEL)
@@ -103,4 +120,4 @@ async def _one(live: Live, item: Planned, work: Work, gate: asyncio.Semaphore) -
         ctx = context(live, action, inv.key, puts)
         result = await execute(action, inv.args, ctx, live.agent.middleware, live.redactor)
         work.results[inv.key] = live.redactor.result(result)
-        await settle(live.journal.result(inv.key, work.results[inv.key]))
+        await settle(live.journal.result(live.run, inv.key, work.results[inv.key], puts=puts))

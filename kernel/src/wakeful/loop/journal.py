@@ -6,20 +6,29 @@ frozen rows in call order with plugin state. A transaction is one trip to the wr
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from attrs import evolve, frozen
-from sqlalchemy import bindparam, insert, update
+from attrs import frozen
+from sqlalchemy import update
 
-from wakeful.loop.codec import dump_items, dump_kept, dump_reply, dump_result, dump_sent
+from wakeful.loop.codec import dump_kept, dump_reply, dump_result, dump_sent
+from wakeful.loop.statements import (
+    ADD_ACTION,
+    ADD_CALL,
+    ADD_STEP,
+    SET_RESULT,
+    SET_SEQ,
+    SET_STEP,
+    SET_USAGE,
+    append_rows,
+    guard,
+    save_state,
+    usage_columns,
+)
 from wakeful.store.tables import (
     action_call,
-    conversation,
     epoch,
-    message,
-    model_call,
-    plugin_state,
     run,
     step,
 )
@@ -53,93 +62,6 @@ if TYPE_CHECKING:
 #: Results longer than this many bytes of JSON are kept in the file store and journalled by reference.
 SPOOL_BYTES = 50_000
 
-_TAKE_SEQ = (
-    update(conversation)
-    .where(conversation.c.id == bindparam("id_"))
-    .values(next_seq=conversation.c.next_seq + bindparam("count_"), updated_at=bindparam("at_"))
-    .returning(conversation.c.next_seq - bindparam("count_"))
-)
-_ADD_ROWS = insert(message)
-_ADD_STEP = insert(step)
-_ADD_CALL = insert(model_call)
-_ADD_ACTION = insert(action_call)
-_SET_STEP = (
-    update(step)
-    .where(step.c.run_id == bindparam("run_"), step.c.number == bindparam("number_"))
-    .values(
-        status=bindparam("status_"),
-        output=bindparam("output_"),
-        error=bindparam("error_"),
-        ended_at=bindparam("at_"),
-    )
-)
-_SET_USAGE = (
-    update(run)
-    .where(run.c.id == bindparam("run_"), run.c.fence == bindparam("fence_"))
-    .values(
-        steps=bindparam("steps_"),
-        tokens_read=bindparam("read_"),
-        tokens_write=bindparam("write_"),
-        tokens_uncached=bindparam("uncached_"),
-        tokens_output=bindparam("output_"),
-        cost=bindparam("cost_"),
-    )
-)
-_SET_RESULT = (
-    update(action_call)
-    .where(action_call.c.key == bindparam("key_"))
-    .values(
-        status=bindparam("status_"),
-        success=bindparam("success_"),
-        code=bindparam("code_"),
-        result=bindparam("result_"),
-        result_ref=bindparam("ref_"),
-        ended_at=bindparam("at_"),
-    )
-)
-_SET_SEQ = (
-    update(action_call).where(action_call.c.key == bindparam("key_")).values(result_seq=bindparam("seq_"))
-)
-
-
-def usage_columns(usage: Usage) -> dict[str, Json]:
-    """Return a usage as the columns that run, step and model_call share."""
-    return {
-        "tokens_read": usage.read,
-        "tokens_write": usage.write,
-        "tokens_uncached": usage.uncached,
-        "tokens_output": usage.output,
-        "cost": usage.cost,
-    }
-
-
-def append_rows(conn: Connection, run_: Run, rows: Sequence[Row], now: datetime) -> tuple[Row, ...]:
-    """Give ``rows`` their sequences and append them; returns them numbered."""
-    if not rows:
-        return ()
-    given = conn.execute(_TAKE_SEQ, {"id_": run_.conversation, "count_": len(rows), "at_": now}).scalar_one()
-    numbered = tuple(evolve(row, seq=given + place) for place, row in enumerate(rows))
-    conn.execute(
-        _ADD_ROWS,
-        [
-            {
-                "conversation_id": run_.conversation,
-                "seq": row.seq,
-                "kind": row.kind.value,
-                "items": dump_items(row.items),
-                "run_id": row.run,
-                "turn": row.turn,
-                "step": row.step,
-                "trust": int(row.trust),
-                "source": row.source,
-                "meta": canonical(clean(dict(row.meta))),
-                "created_at": now,
-            }
-            for row in numbered
-        ],
-    )
-    return numbered
-
 
 @frozen
 class Asked:
@@ -164,10 +86,11 @@ class Journal:
         rows.append(Row(0, RowKind.ASSISTANT, reply.items, run_.id, run_.turn, run_.step))
 
         def write(conn: Connection) -> tuple[Row, ...]:
+            guard(conn, run_)
             numbered = append_rows(conn, run_, rows, now)
-            conn.execute(_ADD_STEP, self._step(run_, asked, _status(reply), reply.usage, numbered[-1].seq))
-            conn.execute(_ADD_CALL, self._call(run_, asked, now, reply))
-            conn.execute(_SET_USAGE, self._usage(run_))
+            conn.execute(ADD_STEP, self._step(run_, asked, _status(reply), reply.usage, numbered[-1].seq))
+            conn.execute(ADD_CALL, self._call(run_, asked, now, reply))
+            conn.execute(SET_USAGE, self._usage(run_))
             if request.sent is not None:
                 conn.execute(
                     update(epoch)
@@ -184,8 +107,9 @@ class Journal:
         now = self.clock.now()
 
         def write(conn: Connection) -> None:
-            conn.execute(_ADD_CALL, self._call(run_, asked, now, reply, error))
-            conn.execute(_SET_USAGE, self._usage(run_))
+            guard(conn, run_)
+            conn.execute(ADD_CALL, self._call(run_, asked, now, reply, error))
+            conn.execute(SET_USAGE, self._usage(run_))
 
         await self.store.write(write)
 
@@ -194,15 +118,23 @@ class Journal:
         now = self.clock.now()
 
         def write(conn: Connection) -> None:
+            guard(conn, run_)
             values = self._step(run_, asked, status, Usage(), 0) | {"error": error, "ended_at": now}
-            conn.execute(_ADD_STEP, values)
-            conn.execute(_ADD_CALL, self._call(run_, asked, now, None, error))
-            conn.execute(_SET_USAGE, self._usage(run_))
+            conn.execute(ADD_STEP, values)
+            conn.execute(ADD_CALL, self._call(run_, asked, now, None, error))
+            conn.execute(SET_USAGE, self._usage(run_))
 
         await self.store.write(write)
 
-    async def result(self, key: str, result: ActionResult, status: str = "done") -> None:
-        """Store one raw result as soon as it is there."""
+    async def result(
+        self,
+        run_: Run,
+        key: str,
+        result: ActionResult,
+        status: str = "done",
+        puts: Sequence[tuple[str, str, Json]] = (),
+    ) -> None:
+        """Store one raw result as soon as it is there, with what its action put."""
         text = dump_result(result)
         ref = None
         if len(text) > SPOOL_BYTES:
@@ -214,9 +146,15 @@ class Journal:
             "code_": result.code,
             "result_": None if ref else text,
             "ref_": ref,
+            "puts_": canonical(clean([list(put) for put in puts])),
             "at_": self.clock.now(),
         }
-        await self.store.write(lambda conn: conn.execute(_SET_RESULT, values) and None)
+
+        def write(conn: Connection) -> None:
+            guard(conn, run_)
+            conn.execute(SET_RESULT, values)
+
+        await self.store.write(write)
 
     async def unfinished(self, tx: Tx, key: str, result: ActionResult) -> None:
         """Store, in the closing transaction, that a call did not finish."""
@@ -226,7 +164,8 @@ class Journal:
 
     def plan(self, conn: Connection, run_: Run, planned: Sequence[Planned], now: datetime) -> None:
         """Store the judged calls of a step, their arguments and keys, before any of them runs."""
-        conn.execute(_ADD_ACTION, [item.columns(run_, now) for item in planned])
+        guard(conn, run_)
+        conn.execute(ADD_ACTION, [item.columns(run_, now) for item in planned])
         conn.execute(
             update(step).where(step.c.run_id == run_.id, step.c.number == run_.step).values(status="planned")
         )
@@ -252,14 +191,15 @@ class Journal:
             status: ``closed`` or ``cancelled``.
             notices: what failed without breaking the step.
         """
+        guard(conn, run_)
         now = self.clock.now()
         numbered = append_rows(conn, run_, rows, now)
         seqs = [{"key_": key, "seq_": row.seq} for row, of in zip(numbered, keys, strict=True) for key in of]
         if seqs:
-            conn.execute(_SET_SEQ, seqs)
+            conn.execute(SET_SEQ, seqs)
         save_state(conn, run_.conversation, puts)
         values = {"run_": run_.id, "number_": run_.step, "status_": status, "error_": "", "at_": now}
-        conn.execute(_SET_STEP, values | {"output_": canonical({"notices": list(notices)})})
+        conn.execute(SET_STEP, values | {"output_": canonical({"notices": list(notices)})})
         return numbered
 
     async def end(self, run_: Run, answer: Answer) -> None:
@@ -274,8 +214,13 @@ class Journal:
             "error": answer.error,
             "ended_at": now if final else None,
         }
-        statement = update(run).where(run.c.id == run_.id, run.c.fence == run_.fence).values(**clean(values))
-        await self.store.write(lambda conn: conn.execute(statement) and None)
+        statement = update(run).where(run.c.id == run_.id).values(**clean(values))
+
+        def write(conn: Connection) -> None:
+            guard(conn, run_)
+            conn.execute(statement)
+
+        await self.store.write(write)
 
     def _state_row(self, run_: Run, kept: Kept) -> Row:
         text = (Text("user", kept.text),)
@@ -329,21 +274,3 @@ class Journal:
 
 def _status(reply: Reply) -> str:
     return "replied" if any(isinstance(item, Call) for item in reply.items) else "closed"
-
-
-def save_state(conn: Connection, conversation_id: str, puts: Sequence[tuple[str, str, Json]]) -> None:
-    """Apply plugin-state writes in order; the last one to a key wins."""
-    latest: Mapping[tuple[str, str], Json] = {(plugin, key): value for plugin, key, value in puts}
-    for (plugin, key), value in latest.items():
-        where = (
-            (plugin_state.c.conversation_id == conversation_id)
-            & (plugin_state.c.plugin == plugin)
-            & (plugin_state.c.key == key)
-        )
-        text = canonical(clean(value))
-        if conn.execute(update(plugin_state).where(where).values(value=text)).rowcount == 0:
-            conn.execute(
-                insert(plugin_state).values(
-                    conversation_id=conversation_id, plugin=plugin, key=key, value=text
-                )
-            )

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from sqlalchemy import select, update
 
 from wakeful.loop.close import Put, context, finish, merged, unfinished
 from wakeful.loop.execute import execute
-from wakeful.loop.journal import append_rows, save_state
 from wakeful.loop.live import Live
+from wakeful.loop.recorded import load_raw, outcome_unknown
+from wakeful.loop.statements import append_rows, guard, save_state
 from wakeful.policy import judge_one
 from wakeful.store.tables import action_call
 from wakeful.tools.arguments import check_arguments
@@ -35,7 +37,7 @@ from wakeful.types import (
     canonical,
     failure,
 )
-from wakeful.waiting import outlast, uncancel
+from wakeful.waiting import outlast, settle, uncancel
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -61,11 +63,19 @@ async def decide(
         return request
 
 
-async def carry_out(live: Live) -> int:
-    """Execute what was approved and tell the model what was not; returns how many were settled."""
+#: Held calls of a closed step that a person has decided, and whose outcome is not told yet.
+_DECIDED = ("approved", "rejected", "executing")
+
+
+async def carry_out(live: Live) -> None:
+    """Execute what was approved and tell the model what was not.
+
+    A call that was claimed before a crash is not executed again, unless its action may be: what is known
+    of it is told.
+    """
     query = (
         select(action_call)
-        .where(action_call.c.run_id == live.run.id, action_call.c.status.in_(("approved", "rejected")))
+        .where(action_call.c.run_id == live.run.id, action_call.c.status.in_(_DECIDED))
         .order_by(action_call.c.step, action_call.c.index_, action_call.c.inner)
     )
     found = await live.store.read(lambda conn: conn.execute(query).mappings().all())
@@ -73,34 +83,54 @@ async def carry_out(live: Live) -> int:
         call = Call(item["call_id"], item["tool"], item["args"])
         args = json.loads(item["args"])
         inv = Invocation(item["key"], call, item["index_"], item["inner"], item["action"], args)
-        await _settle_one(live, inv, approved=item["status"] == "approved")
-    return len(found)
+        if item["status"] == "rejected":
+            raw = failure("REJECTED", "a person rejected this call; it was not executed")
+            await settle(_record(live, inv, raw, [], "denied"))
+        else:
+            await _approved(live, inv, dict(item))
 
 
-async def _settle_one(live: Live, inv: Invocation, *, approved: bool) -> None:
-    """Claim, execute and record one decided call; a claim that somebody else has does nothing.
-
-    A run that is cancelled meanwhile records what became of the call first.
-    """
-    claimed = "intended" if approved else "denied"
-    decided = action_call.c.status.in_(("approved", "rejected"))
-    claim = update(action_call).where(action_call.c.key == inv.key, decided).values(status=claimed)
-    count, cancelled = await outlast(live.store.write(lambda conn: conn.execute(claim).rowcount))
-    puts: list[Put] = []
-    raw = failure("REJECTED", "a person rejected this call; it was not executed")
-    if approved and cancelled:
-        raw = unfinished("CANCELLED", started=False)
-    elif approved and count:
+async def _approved(live: Live, inv: Invocation, item: Mapping[str, Json]) -> None:
+    """Claim, execute and record one approved call; a run that is cancelled meanwhile records that first."""
+    puts: list[Put] = [(put[0], put[1], put[2]) for put in json.loads(item["puts"])]
+    if item["status"] == "executing":
+        known = await load_raw(live.store, item)
+        if known is not None or not _reruns(live, inv):
+            raw = known or outcome_unknown(inv.action)
+            await settle(_record(live, inv, raw, puts, "done" if known else "unknown"))
+            return
+    _, cancelled = await outlast(_claim(live, inv))
+    raw = unfinished("CANCELLED", started=False)
+    if not cancelled:
         try:
             raw = live.redactor.result(await _run(live, inv, puts))
+            _, cancelled = await outlast(live.journal.result(live.run, inv.key, raw, "executing", puts))
         except asyncio.CancelledError:
             uncancel()
             cancelled, raw = True, unfinished("CANCELLED", started=True)
-    if count:
-        _, again = await outlast(_record(live, inv, raw, puts, approved=approved))
-        cancelled = cancelled or again
-    if cancelled:
+    if cancelled and live.abandoned:
         raise asyncio.CancelledError
+    status = "cancelled" if raw.code == "CANCELLED" else "done"
+    _, again = await outlast(_record(live, inv, raw, puts, status))
+    if cancelled or again:
+        raise asyncio.CancelledError
+
+
+async def _claim(live: Live, inv: Invocation) -> None:
+    """Mark the call as being executed, durably, before it is; its pending result is no longer its own."""
+    claim = update(action_call).where(action_call.c.key == inv.key)
+    claim = claim.values(status="executing", result=None, result_ref=None, success=None, code="")
+
+    def write(conn: Connection) -> None:
+        guard(conn, live.run)
+        conn.execute(claim)
+
+    await live.store.write(write, durable=True)
+
+
+def _reruns(live: Live, inv: Invocation) -> bool:
+    action = live.agent.actions.get(inv.action)
+    return action is not None and action.reruns
 
 
 async def _run(live: Live, inv: Invocation, puts: list[Put]) -> ActionResult:
@@ -121,15 +151,17 @@ async def _run(live: Live, inv: Invocation, puts: list[Put]) -> ActionResult:
     return result
 
 
-async def _record(live: Live, inv: Invocation, raw: ActionResult, puts: list[Put], *, approved: bool) -> None:
-    if approved:
-        await live.journal.result(inv.key, raw, "cancelled" if raw.code == "CANCELLED" else "done")
+async def _record(live: Live, inv: Invocation, raw: ActionResult, puts: list[Put], status: str) -> None:
+    """Append the row that tells the outcome and end the call, in one transaction."""
     async with live.store.transaction() as tx:
         ended = await finish(live, tx, inv, raw, puts)
         row = _row(live, ended)
 
         def write(conn: Connection) -> tuple[Row, ...]:
+            guard(conn, live.run)
             rows = append_rows(conn, live.run, [row], live.clock.now())
+            values = {"status": status, "success": raw.success, "code": raw.code, "result_seq": rows[0].seq}
+            conn.execute(update(action_call).where(action_call.c.key == inv.key).values(**values))
             save_state(conn, live.run.conversation, puts)
             return rows
 

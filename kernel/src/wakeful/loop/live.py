@@ -31,6 +31,7 @@ class Live:
         began: monotonic seconds at the start of this execution.
         cuts: replies in a row that the output limit cut inside a call.
         notices: what failed without breaking the step.
+        abandoned: the run is given back for another process to finish; nothing more is written here.
     """
 
     agent: BuiltAgent
@@ -43,6 +44,7 @@ class Live:
     began: float
     cuts: int = 0
     notices: list[str] = field(factory=list)
+    abandoned: bool = False
 
     def update(self, **values: Any) -> Run:
         """Make the next view current and return it."""

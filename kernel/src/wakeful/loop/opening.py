@@ -19,7 +19,7 @@ from wakeful.loop.codec import (
     load_items,
     load_sent,
 )
-from wakeful.loop.journal import append_rows
+from wakeful.loop.statements import append_rows
 from wakeful.store.tables import action_call, conversation, declaration, epoch, message, plugin_state, run
 from wakeful.types import (
     ConversationBusyError,
@@ -206,21 +206,23 @@ def store_context(conn: Connection, run_id: str, fragments: tuple[Fragment, ...]
 
 
 def take_up(conn: Connection, agent: BuiltAgent, run_id: str, now: datetime) -> Run:
-    """Set a parked run running again and return its view, with the epoch it had.
+    """Take a run over from whoever had it, and return its view, with the epoch it had.
+
+    The fence rises, so that a stalled process that had the run before can no longer write.
 
     Raises:
-        NotFoundError: it is not parked.
+        NotFoundError: it has ended.
         ConversationBusyError: another run of the conversation is active.
     """
     found = conn.execute(select(run).where(run.c.id == run_id)).mappings().one()
     status = RunStatus(found["status"])
-    if not status.parked:
-        raise NotFoundError(
-            f"run {run_id} is {status.value}; only a run that waits for a person can be resumed"
-        )
+    if not status.parked and status is not RunStatus.RUNNING:
+        raise NotFoundError(f"run {run_id} is {status.value}; it has ended and cannot be resumed")
     try:
-        fenced = update(run).where(run.c.id == run_id, run.c.status == status.value)
-        conn.execute(fenced.values(status="running", fence=found["fence"] + 1))
+        same = (run.c.id == run_id, run.c.status == status.value, run.c.fence == found["fence"])
+        fenced = update(run).where(*same).values(status="running", fence=found["fence"] + 1)
+        if conn.execute(fenced).rowcount != 1:
+            raise busy(found["conversation_id"])
     except IntegrityError as error:
         raise busy(found["conversation_id"]) from error
     secret = conn.execute(
@@ -269,7 +271,8 @@ def _stored_epoch(conn: Connection, found: Mapping[str, Json]) -> tuple[Epoch, S
 def _done(conn: Connection, run_id: str) -> tuple[tuple[str, str, bool], ...]:
     query = (
         select(action_call.c.action, action_call.c.args, action_call.c.success)
-        .where(action_call.c.run_id == run_id, action_call.c.status == "done")
+        .where(action_call.c.run_id == run_id, action_call.c.status.in_(("done", "unknown")))
+        .where(action_call.c.result_seq.is_not(None))  # those of an open step count when it closes
         .order_by(action_call.c.step, action_call.c.index_, action_call.c.inner)
     )
     return tuple((action, args, bool(success)) for action, args, success in conn.execute(query))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from attrs import evolve, frozen
 
 from wakeful.loop.agent import BuiltAgent
+from wakeful.loop.codec import dump_result
 from wakeful.policy import Judged, judge, refusal
 from wakeful.tools.arguments import check_arguments
 from wakeful.types import (
@@ -67,6 +68,7 @@ class Planned:
             "status": self.status,
             "success": None if self.result is None else self.result.success,
             "code": "" if self.result is None else self.result.code,
+            "result": None if self.result is None else dump_result(self.result),
             "approval_id": self.request.id if self.request else None,
             "started_at": now,
         }

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import define, field
 
-from wakeful.loop.journal import save_state
+from wakeful.loop.statements import save_state
 from wakeful.types import Action, Clock, IdSource, Json, NotAvailableError, Reply, Run, Services, Tx
 
 if TYPE_CHECKING:

@@ -17,6 +17,7 @@ from wakeful.loop.live import Live, exceeded
 from wakeful.types import (
     Answer,
     Call,
+    FencedError,
     Final,
     ModelError,
     Notice,
@@ -49,29 +50,38 @@ class Outcome:
     error: str = ""
     final: Final | None = None
 
+    @classmethod
+    def ended_by(cls, final: Final) -> Outcome:
+        """Return how a run ends that an action's result ends."""
+        return cls(RunStatus.COMPLETED, final.text, final=final)
 
-async def drive(live: Live, first: Callable[[Live], Awaitable[object]]) -> Answer:
+
+async def drive(live: Live, first: Callable[[Live], Awaitable[Outcome | None]]) -> Answer:
     """Run steps until the run ends or parks, store how, and tell the observers.
 
     Cancelling the task that runs this ends the run as cancelled, with a legal transcript.
 
     Args:
         live: the run.
-        first: what comes before the first step: retrieving context, or carrying out decisions.
+        first: what comes before the first step: retrieving context, carrying out decisions, finishing a
+            step that another process left. It may end the run.
 
     Raises:
         StoreError: the database can no longer be written.
+        FencedError: another process took the run over.
+        asyncio.CancelledError: the run was abandoned for another process to finish.
     """
     try:
-        await first(live)
-        outcome = await _steps(live)
+        outcome = await first(live) or await _steps(live)
     except asyncio.CancelledError:
+        if live.abandoned:
+            raise
         uncancel()
         outcome = Outcome(RunStatus.CANCELLED, "The run was cancelled.")
     except ModelError as error:
         message = live.redactor.text(str(error))
         outcome = Outcome(RunStatus.FAILED, error=f"{error.kind}: {message}")
-    except StoreError:
+    except (StoreError, FencedError):
         raise
     except Exception as error:  # noqa: BLE001  (whatever a plugin raises, the run gets its end)
         log.warning("run %s failed\n%s", live.run.id, live.redactor.text(traceback.format_exc()))
@@ -98,6 +108,8 @@ async def _step(live: Live) -> Outcome | None:
     try:
         request, reply, asked = await reply_to(live)
     except asyncio.CancelledError:
+        if live.abandoned:
+            raise
         await settle(live.journal.failed_step(live.run, Asked("step", started, ""), "cancelled", "cancelled"))
         raise
     except TimeoutError:
@@ -111,7 +123,7 @@ async def _step(live: Live) -> Outcome | None:
         await live.journal.failed_step(live.run, Asked("step", started, ""), "failed", message)
         raise
     _, cancelled = await outlast(_record(live, request, reply, asked))
-    return await _react(live, reply, cancelled=cancelled)
+    return await react(live, reply, cancelled=cancelled)
 
 
 async def _record(live: Live, request: Request, reply: Reply, asked: Asked) -> None:
@@ -123,27 +135,36 @@ async def _record(live: Live, request: Request, reply: Reply, asked: Asked) -> N
     await live.emit(ReplyReceived(live.run.id, live.run.step, reply))
 
 
-async def _react(live: Live, reply: Reply, *, cancelled: bool) -> Outcome | None:
+async def react(live: Live, reply: Reply, *, cancelled: bool) -> Outcome | None:
+    """Carry out the calls of a recorded reply, or end the run with its text."""
     calls = [item for item in reply.items if isinstance(item, Call)]
-    text = "\n\n".join(item.text for item in reply.items if isinstance(item, Text))
     if not calls:
         if cancelled:
             raise asyncio.CancelledError
-        return _without_calls(reply, text)
+        return without_calls(reply, _text(reply))
     cut = reply.stop is Stop.LENGTH
     live.cuts = live.cuts + 1 if cut else 0
-    acted: Acted = await act(live, calls, cut=cut, cancelled=cancelled)
+    return after_calls(live, reply, await act(live, calls, cut=cut, cancelled=cancelled))
+
+
+def after_calls(live: Live, reply: Reply, acted: Acted) -> Outcome | None:
+    """Return how the run ends after a closed step; None if it goes on."""
     if acted.interrupted:
         return Outcome(RunStatus.CANCELLED, "The run was cancelled.")
     if acted.final is not None:
-        return Outcome(RunStatus.COMPLETED, acted.final.text, final=acted.final)
+        return Outcome.ended_by(acted.final)
     if live.cuts > CUTS:
         error = "the output limit cut the reply inside a call, twice"
-        return Outcome(RunStatus.FAILED, text, error=f"malformed: {error}")
+        return Outcome(RunStatus.FAILED, _text(reply), error=f"malformed: {error}")
     return None
 
 
-def _without_calls(reply: Reply, text: str) -> Outcome | None:
+def _text(reply: Reply) -> str:
+    return "\n\n".join(item.text for item in reply.items if isinstance(item, Text))
+
+
+def without_calls(reply: Reply, text: str) -> Outcome | None:
+    """Return how a reply without calls ends the run; None if the model only paused."""
     if reply.stop is Stop.PAUSE:
         return None
     if reply.stop is Stop.REFUSED:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from attrs import define, evolve, field
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception
 from tenacity.stop import stop_base
-from tenacity.wait import wait_exponential_jitter
+from tenacity.wait import wait_exponential, wait_random
 
 from wakeful.types import (
     Clock,
@@ -26,7 +26,7 @@ FIRST_PAUSE = 0.5
 #: Longest pause without Retry-After, in seconds.
 LONGEST_PAUSE = 30.0
 
-_backoff = wait_exponential_jitter(initial=FIRST_PAUSE, max=LONGEST_PAUSE, jitter=1.0)
+_backoff = wait_exponential(multiplier=FIRST_PAUSE, max=LONGEST_PAUSE) + wait_random(0, 1)
 
 
 @define(eq=False)

@@ -38,6 +38,7 @@ CALL_STATUSES = (
     "held",
     "approved",
     "rejected",
+    "executing",
     "intended",
     "done",
     "cancelled",

@@ -129,6 +129,12 @@ class ConversationBusyError(WakefulError):
     exit_code = 5
 
 
+class FencedError(WakefulError):
+    """Another process took the run over while this one was stalled; nothing was written."""
+
+    exit_code = 5
+
+
 class NotAvailableError(WakefulError):
     """The feature needs a plugin that is not enabled for the agent; names what would fill it."""
 

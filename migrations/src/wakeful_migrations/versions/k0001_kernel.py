@@ -221,7 +221,7 @@ def _journal() -> None:
         _in(
             "action_call",
             "status",
-            *("refused", "denied", "held", "approved", "rejected"),
+            *("refused", "denied", "held", "approved", "rejected", "executing"),
             *("intended", "done", "cancelled", "unknown"),
         ),
         _fk("action_call", "run_id", "run.id"),

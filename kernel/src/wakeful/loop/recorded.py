@@ -1,0 +1,123 @@
+"""Reading a step back from its records, to go on where another process stopped."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from attrs import frozen
+from sqlalchemy import select
+
+from wakeful.loop.close import Work
+from wakeful.loop.codec import load_reply, load_result
+from wakeful.loop.live import Live
+from wakeful.loop.plan import Planned
+from wakeful.policy import Judged
+from wakeful.store.tables import action_call, model_call, step
+from wakeful.types import (
+    ActionResult,
+    Call,
+    ErrorRecovery,
+    Invocation,
+    Json,
+    Judgement,
+    Reply,
+    Usage,
+    Verdict,
+    failure,
+)
+
+if TYPE_CHECKING:
+    from wakeful.store.engine import Store
+
+
+@frozen
+class Recorded:
+    """The last step of a run as it was recorded: status, reply, judged calls and their results."""
+
+    status: str
+    reply: Reply
+    planned: tuple[Planned, ...]
+    work: Work
+
+
+async def last_step(live: Live) -> Recorded | None:
+    """Return the last step that has a reply; None before the first one."""
+    run_id, number = live.run.id, live.run.step
+    steps = select(step.c.status).where(step.c.run_id == run_id, step.c.number == number)
+    replies = (
+        select(model_call)
+        .where(model_call.c.run_id == run_id, model_call.c.step == number, model_call.c.kind == "step")
+        .order_by(model_call.c.id.desc())
+        .limit(1)
+    )
+    status = await live.store.read(lambda conn: conn.execute(steps).scalar())
+    found = await live.store.read(lambda conn: conn.execute(replies).mappings().first())
+    if status not in {"replied", "planned", "closed"} or found is None:
+        return None
+    reply = load_reply(found["reply"], found["stop"], Usage())
+    calls = {item.id: item for item in reply.items if isinstance(item, Call)}
+    planned, work = await _calls(live, number, calls)
+    return Recorded(status, reply, tuple(planned), work)
+
+
+async def _calls(live: Live, number: int, calls: Mapping[str, Call]) -> tuple[list[Planned], Work]:
+    query = (
+        select(action_call)
+        .where(action_call.c.run_id == live.run.id, action_call.c.step == number)
+        .order_by(action_call.c.index_, action_call.c.inner)
+    )
+    found = await live.store.read(lambda conn: conn.execute(query).mappings().all())
+    planned: list[Planned] = []
+    work = Work()
+    for item in map(dict, found):
+        inv = _invocation(item, calls)
+        raw = await load_raw(live.store, item)
+        if item["status"] == "done" and raw is not None:
+            work.results[inv.key] = raw
+            work.puts[inv.key] = [(put[0], put[1], put[2]) for put in json.loads(item["puts"])]
+            planned.append(Planned(_judged(inv, item), "intended"))
+        elif item["status"] == "intended":
+            planned.append(Planned(_judged(inv, item), "intended"))
+        else:
+            planned.append(Planned(_judged(inv, item), item["status"], raw))
+    return planned, work
+
+
+def unsettled(live: Live, planned: Sequence[Planned], work: Work) -> dict[str, ActionResult]:
+    """Return results for the calls that began, have no result, and must not simply run again."""
+    unknown = {}
+    for item in planned:
+        inv = item.invocation
+        action = live.agent.actions.get(inv.action)
+        if item.result is not None or inv.key in work.results:
+            continue
+        if action is None or not action.reruns:
+            unknown[inv.key] = outcome_unknown(inv.action)
+    return unknown
+
+
+def outcome_unknown(action: str) -> ActionResult:
+    """Return the result of a call that may or may not have taken effect when its process ended."""
+    advice = "Find out whether it took effect, or ask a person; do not simply call it again."
+    recovery = ErrorRecovery(retryable=False, suggestion=advice)
+    message = f"the process ended while {action} ran; it may or may not have taken effect"
+    return failure("OUTCOME_UNKNOWN", message, recovery)
+
+
+async def load_raw(store: Store, item: Mapping[str, Json]) -> ActionResult | None:
+    """Return the stored result of a call, from the file store if it is long; None if there is none."""
+    if item["result_ref"]:
+        return load_result((await store.files.get(item["result_ref"])).decode())
+    return load_result(item["result"]) if item["result"] else None
+
+
+def _invocation(item: Mapping[str, Json], calls: Mapping[str, Call]) -> Invocation:
+    call = calls.get(item["call_id"]) or Call(item["call_id"], item["tool"], item["args"])
+    args = json.loads(item["args"])
+    return Invocation(item["key"], call, item["index_"], item["inner"], item["action"], args)
+
+
+def _judged(inv: Invocation, item: Mapping[str, Json]) -> Judged:
+    return Judged(inv, Judgement(Verdict[item["verdict"].upper()]))

@@ -1,0 +1,41 @@
+"""Going on with a run whose process ended: nothing finished is repeated, nothing told is lost."""
+
+from __future__ import annotations
+
+from wakeful.loop.act import finish_calls
+from wakeful.loop.late import carry_out
+from wakeful.loop.live import Live
+from wakeful.loop.recorded import last_step, unsettled
+from wakeful.loop.turn import Outcome, after_calls, react, without_calls
+from wakeful.types import Call, Text
+
+
+async def recover(live: Live) -> Outcome | None:
+    """Bring the last recorded step to its end; return how the run ends, or None if it goes on.
+
+    * No reply was recorded: the model is asked again; a model call has no effects.
+    * A reply without judged calls: they are judged now.
+    * Judged calls: what has a result keeps it; a read, fetch or idempotent call runs again with the same
+      key; any other comes back as ``OUTCOME_UNKNOWN``.
+    * A closed step: what was approved meanwhile is carried out.
+    """
+    found = await last_step(live)
+    if found is None:
+        return None
+    calls = [item for item in found.reply.items if isinstance(item, Call)]
+    if not calls:
+        text = "\n\n".join(item.text for item in found.reply.items if isinstance(item, Text))
+        return without_calls(found.reply, text)
+    if found.status == "replied":
+        return await react(live, found.reply, cancelled=False)
+    if found.status == "planned":
+        unknown = unsettled(live, found.planned, found.work)
+        for key, result in unknown.items():
+            await live.journal.result(live.run, key, result, "unknown")
+        found.work.results.update(unknown)
+        acted = await finish_calls(live, found.planned, found.work)
+        return after_calls(live, found.reply, acted)
+    await carry_out(live)
+    finals = (result.final for result in found.work.results.values() if result.final)
+    final = next(finals, None)
+    return None if final is None else Outcome.ended_by(final)

@@ -1,0 +1,139 @@
+"""The statements behind the journal, built once; what several transactions share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from attrs import evolve
+from sqlalchemy import bindparam, insert, update
+
+from wakeful.loop.codec import dump_items
+from wakeful.store.tables import action_call, conversation, message, model_call, plugin_state, run, step
+from wakeful.types import FencedError, Json, Row, Run, Usage, canonical, clean
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from sqlalchemy import Connection
+
+TAKE_SEQ = (
+    update(conversation)
+    .where(conversation.c.id == bindparam("id_"))
+    .values(next_seq=conversation.c.next_seq + bindparam("count_"), updated_at=bindparam("at_"))
+    .returning(conversation.c.next_seq - bindparam("count_"))
+)
+ADD_ROWS = insert(message)
+ADD_STEP = insert(step)
+ADD_CALL = insert(model_call)
+ADD_ACTION = insert(action_call)
+SET_STEP = (
+    update(step)
+    .where(step.c.run_id == bindparam("run_"), step.c.number == bindparam("number_"))
+    .values(
+        status=bindparam("status_"),
+        output=bindparam("output_"),
+        error=bindparam("error_"),
+        ended_at=bindparam("at_"),
+    )
+)
+SET_USAGE = (
+    update(run)
+    .where(run.c.id == bindparam("run_"), run.c.fence == bindparam("fence_"))
+    .values(
+        steps=bindparam("steps_"),
+        tokens_read=bindparam("read_"),
+        tokens_write=bindparam("write_"),
+        tokens_uncached=bindparam("uncached_"),
+        tokens_output=bindparam("output_"),
+        cost=bindparam("cost_"),
+    )
+)
+GUARD = (
+    update(run)
+    .where(run.c.id == bindparam("run_"), run.c.fence == bindparam("fence_"))
+    .values(fence=bindparam("fence_"))
+)
+SET_RESULT = (
+    update(action_call)
+    .where(action_call.c.key == bindparam("key_"))
+    .values(
+        status=bindparam("status_"),
+        success=bindparam("success_"),
+        code=bindparam("code_"),
+        result=bindparam("result_"),
+        result_ref=bindparam("ref_"),
+        puts=bindparam("puts_"),
+        ended_at=bindparam("at_"),
+    )
+)
+SET_SEQ = (
+    update(action_call).where(action_call.c.key == bindparam("key_")).values(result_seq=bindparam("seq_"))
+)
+
+
+def usage_columns(usage: Usage) -> dict[str, Json]:
+    """Return a usage as the columns that run, step and model_call share."""
+    return {
+        "tokens_read": usage.read,
+        "tokens_write": usage.write,
+        "tokens_uncached": usage.uncached,
+        "tokens_output": usage.output,
+        "cost": usage.cost,
+    }
+
+
+def guard(conn: Connection, run_: Run) -> None:
+    """Make sure, first in a transaction, that the run is still this process's; also locks its row.
+
+    Raises:
+        FencedError: another process took it over.
+    """
+    if conn.execute(GUARD, {"run_": run_.id, "fence_": run_.fence}).rowcount != 1:
+        raise FencedError(f"run {run_.id} was taken over by another process")
+
+
+def append_rows(conn: Connection, run_: Run, rows: Sequence[Row], now: datetime) -> tuple[Row, ...]:
+    """Give ``rows`` their sequences and append them; returns them numbered."""
+    if not rows:
+        return ()
+    given = conn.execute(TAKE_SEQ, {"id_": run_.conversation, "count_": len(rows), "at_": now}).scalar_one()
+    numbered = tuple(evolve(row, seq=given + place) for place, row in enumerate(rows))
+    conn.execute(
+        ADD_ROWS,
+        [
+            {
+                "conversation_id": run_.conversation,
+                "seq": row.seq,
+                "kind": row.kind.value,
+                "items": dump_items(row.items),
+                "run_id": row.run,
+                "turn": row.turn,
+                "step": row.step,
+                "trust": int(row.trust),
+                "source": row.source,
+                "meta": canonical(clean(dict(row.meta))),
+                "created_at": now,
+            }
+            for row in numbered
+        ],
+    )
+    return numbered
+
+
+def save_state(conn: Connection, conversation_id: str, puts: Sequence[tuple[str, str, Json]]) -> None:
+    """Apply plugin-state writes in order; the last one to a key wins."""
+    latest: Mapping[tuple[str, str], Json] = {(plugin, key): value for plugin, key, value in puts}
+    for (plugin, key), value in latest.items():
+        where = (
+            (plugin_state.c.conversation_id == conversation_id)
+            & (plugin_state.c.plugin == plugin)
+            & (plugin_state.c.key == key)
+        )
+        text = canonical(clean(value))
+        if conn.execute(update(plugin_state).where(where).values(value=text)).rowcount == 0:
+            conn.execute(
+                insert(plugin_state).values(
+                    conversation_id=conversation_id, plugin=plugin, key=key, value=text
+                )
+            )
