@@ -73,7 +73,7 @@ class AnthropicProvider:
             connection=connection,
             clock=self._services.clock,
             streams=own.stream,
-            whole_tokens=own.max_tokens or min(facts.output, LONGEST_WHOLE),
+            whole_tokens=own.max_tokens or min(facts.output, max(LONGEST_WHOLE, 2 * own.thinking_tokens)),
         )
 
     def _report(self, name: str, facts: Facts) -> None:
@@ -97,7 +97,7 @@ def _params(own: AnthropicSettings, facts: Facts, name: str) -> dict[str, Json]:
     if own.thinking_tokens and facts.thinking == "adaptive":
         params["thinking"] = {"type": "adaptive"}
     elif own.thinking_tokens:
-        limit = own.max_tokens or min(facts.output, LONGEST_WHOLE)
+        limit = own.max_tokens or facts.output
         if own.thinking_tokens >= limit:
             what = f"plugins.anthropic.thinking_tokens must be below the output limit of {limit} tokens"
             raise ConfigError([Problem("", f"{what}, not {own.thinking_tokens}")])
