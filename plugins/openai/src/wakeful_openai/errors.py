@@ -10,6 +10,7 @@ from email.utils import parsedate_to_datetime
 from math import isfinite
 
 from wakeful.types import Json, ModelError, Usage, canonical
+from wakeful_openai.kinds import OK, kind_of
 
 #: Longest message in characters; a server's own words are cut to fit.
 LONGEST = 300
@@ -17,78 +18,9 @@ MASK = "[secret]"
 #: Shorter keys are placeholders, and are found in ordinary words.
 SHORTEST_KEY = 6
 
-#: HTTP status to kind and whether trying again may help.
-_BY_STATUS: Mapping[int, tuple[str, bool]] = {
-    400: ("malformed", False),
-    401: ("auth", False),
-    402: ("permission", False),
-    403: ("permission", False),
-    404: ("unknown", False),
-    408: ("timeout", True),
-    409: ("server", True),
-    413: ("context_too_long", False),
-    422: ("malformed", False),
-    425: ("server", True),
-    429: ("rate_limit", True),
-    501: ("server", False),
-    503: ("overloaded", True),
-    504: ("timeout", True),
-    529: ("overloaded", True),
-}
-#: ``error.code`` or ``error.type`` (OpenAI's error guide, and what compatible servers call the same).
-_BY_CODE: Mapping[str, tuple[str, bool]] = {
-    "invalid_api_key": ("auth", False),
-    "authentication_error": ("auth", False),
-    "insufficient_quota": ("permission", False),
-    "billing_hard_limit_reached": ("permission", False),
-    "permission_error": ("permission", False),
-    "unsupported_country_region_territory": ("permission", False),
-    "rate_limit_exceeded": ("rate_limit", True),
-    "rate_limit_error": ("rate_limit", True),
-    "overloaded_error": ("overloaded", True),
-    "engine_overloaded": ("overloaded", True),
-    "engine_overloaded_error": ("overloaded", True),
-    "context_length_exceeded": ("context_too_long", False),
-    "exceed_context_size_error": ("context_too_long", False),
-    "string_above_max_length": ("context_too_long", False),
-    "content_filter": ("refused", False),
-    "content_policy_violation": ("refused", False),
-    "invalid_prompt": ("refused", False),
-    "server_error": ("server", True),
-    "internal_error": ("server", True),
-    "internal_server_error": ("server", True),
-    "vector_store_timeout": ("timeout", True),
-    "timeout": ("timeout", True),
-    "model_not_found": ("unknown", False),
-    "invalid_request_error": ("malformed", False),
-}
-#: Words that say more than a status of 400 or 500 does.
-_BY_WORDS: tuple[tuple[re.Pattern[str], str], ...] = (
-    (
-        re.compile(
-            r"context (size|window|length|limit)|maximum (context|prompt|model) length"
-            r"|(prompt|input|request|conversation) (is|was) too (long|large)|too many (input )?tokens"
-            r"|reduce the length of|exceeds? the (available|model'?s?) (context|max)|max_model_len",
-            re.IGNORECASE,
-        ),
-        "context_too_long",
-    ),
-    (
-        re.compile(
-            r"api[ _-]?key (not|is not|is in)\s*valid|(invalid|incorrect) api[ _-]?key", re.IGNORECASE
-        ),
-        "auth",
-    ),
-    (re.compile(r"content (management |safety )?(policy|filter)|safety system", re.IGNORECASE), "refused"),
-)
-#: Kinds that a code may make more definite; the others say enough.
-_VAGUE = frozenset({"malformed", "server", "unknown"})
 _MARKUP = re.compile(r"^\s*<(!doctype|html|\?xml|head|body)", re.IGNORECASE)
 _TITLE = re.compile(r"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)
 _KEYS = re.compile(r"\bsk-[\w*.\-]{4,}|(?<=Bearer )\S+")
-_OK = 200
-_BAD = 400
-_SERVER = 500
 
 
 class Faults:
@@ -129,7 +61,7 @@ class Faults:
             found.retry_after = retry_after(headers, now)
         return found
 
-    def of_body(self, body: Json, status: int = _OK, usage: Usage | None = None) -> ModelError:
+    def of_body(self, body: Json, status: int = OK, usage: Usage | None = None) -> ModelError:
         """Classify the body of an error: of a status, of a 200 that holds one, or of an event in a stream."""
         inner = body.get("error", body) if isinstance(body, dict) else body
         codes: list[str] = []
@@ -140,9 +72,9 @@ class Faults:
         elif isinstance(inner, str):
             said = inner
         said = said or shown(body)
-        kind, retryable = _kind(codes, status, said)
+        kind, retryable = kind_of(codes, status, said)
         label = kind.replace("_", " ") if kind != "unknown" else "error"
-        number = "" if status == _OK else f" ({status})"
+        number = "" if status == OK else f" ({status})"
         hint = "; is api_key, or OPENAI_API_KEY, right?" if kind == "auth" else ""
         return self.error(
             kind, f"{label}{number}: {said[: LONGEST - 80]}{hint}", retryable=retryable, usage=usage
@@ -173,25 +105,6 @@ class Faults:
     def odd(self, what: str, usage: Usage | None = None) -> ModelError:
         """Return the error for a reply that is JSON but cannot be read; says what was seen."""
         return self.error("malformed", f"the reply cannot be used: {what}", usage=usage)
-
-
-def _kind(codes: list[str], status: int, said: str) -> tuple[str, bool]:
-    kind, retryable = _BY_STATUS.get(
-        status, ("server" if status >= _SERVER else "unknown", status >= _SERVER)
-    )
-    if status < _BAD:  # no status of its own: an error within a reply, which another try may be spared
-        kind, retryable = "server", True
-    for code in codes:
-        if code in _BY_CODE and (status < _BAD or kind in _VAGUE or code == "insufficient_quota"):
-            kind, retryable = _BY_CODE[code]
-            break
-        if code.isdigit() and status < _BAD and int(code) in _BY_STATUS:
-            kind, retryable = _BY_STATUS[int(code)]
-            break
-    if kind in _VAGUE:
-        better = next((name for words, name in _BY_WORDS if words.search(said)), "")
-        kind, retryable = (better, False) if better else (kind, retryable)
-    return kind, retryable
 
 
 def _words(inner: Mapping[str, Json]) -> str:

@@ -6,20 +6,18 @@ tools are spelled once per epoch, messages once per conversation, and the body i
 
 from __future__ import annotations
 
-import json
 from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
-from attrs import define, field, frozen
+from attrs import field, frozen
 
-from wakeful.types import Emit, Item, Json, Reply, Request, Tool, Usage, clean
+from wakeful.types import Emit, Item, Json, Reply, Request, Tool, Usage
 from wakeful_openai.errors import Faults
 from wakeful_openai.facts import Facts
+from wakeful_openai.threads import Threads, spell
 
-#: Bytes of spelled messages that are kept for all conversations of a model together.
-KEPT_BYTES = 64 * 2**20
 #: Tool lists that are kept; an agent has one per epoch.
 KEPT_TOOLS = 32
 #: How OpenAI wants a cached prefix marked, from gpt-5.6 on.
@@ -107,7 +105,7 @@ class Form(ABC):
         self.target, self.faults = target, faults
         self._heads: dict[bool, bytes] = {}
         self._tools: OrderedDict[tuple[str, ...], bytes] = OrderedDict()
-        self._threads = _Threads()
+        self._threads = Threads()
 
     def body(self, request: Request, conversation: str, *, stream: bool) -> bytes:
         """Return the body of a request as JSON in UTF-8."""
@@ -131,7 +129,7 @@ class Form(ABC):
     def _messages(self, request: Request, conversation: str) -> list[bytes]:
         marked = request.marks.items if self.target.marks else frozenset()
         thread = self._threads.of(conversation)
-        messages = thread.advance(request.items, marked, self)
+        messages = thread.advance(request.items, marked, self.messages)
         self._threads.trim()
         if not request.system:
             return messages
@@ -180,71 +178,3 @@ class Form(ABC):
     @abstractmethod
     def usage(self, body: Json) -> Usage | None:
         """Return what a body says was used; None if it says nothing."""
-
-
-@define
-class _Thread:
-    """The messages of one conversation as they were last spelled."""
-
-    items: tuple[Item, ...] = ()
-    marked: frozenset[int] = frozenset()
-    ends: list[int] = field(factory=list)
-    spelled: list[bytes] = field(factory=list)
-    size: int = 0
-
-    def advance(self, items: tuple[Item, ...], marked: frozenset[int], form: Form) -> list[bytes]:
-        """Return all messages; only those from the first change on are made anew."""
-        same = self._same(items, marked)
-        while self.ends and self.ends[-1] > same:
-            self._drop()
-        if self.ends:
-            self._drop()  # what follows may belong to the last message
-        start = self.ends[-1] if self.ends else 0
-        for end, message in form.messages(items, start, marked):
-            text = b"" if message is None else spell(message)
-            self.ends.append(end)
-            self.spelled.append(text)
-            self.size += len(text)
-        self.items, self.marked = items, marked
-        return [text for text in self.spelled if text]
-
-    def _drop(self) -> None:
-        self.ends.pop()
-        self.size -= len(self.spelled.pop())
-
-    def _same(self, items: tuple[Item, ...], marked: frozenset[int]) -> int:
-        """Return how many items from the beginning are as they were, marks included."""
-        old, length = self.items, min(len(self.items), len(items))
-        same = length
-        if old[:length] != items[:length]:
-            same = next(n for n in range(length) if old[n] is not items[n] and old[n] != items[n])
-        return min(same, min(self.marked ^ marked, default=same))
-
-
-@define
-class _Threads:
-    """The conversations of a model, the least recently used ones given up first."""
-
-    _known: OrderedDict[str, _Thread] = field(factory=OrderedDict)
-
-    def of(self, conversation: str) -> _Thread:
-        thread = self._known.setdefault(conversation, _Thread())
-        self._known.move_to_end(conversation)
-        return thread
-
-    def trim(self) -> None:
-        total = sum(thread.size for thread in self._known.values())
-        while total > KEPT_BYTES and len(self._known) > 1:
-            total -= self._known.popitem(last=False)[1].size
-
-
-def spell(value: Json) -> bytes:
-    """Return ``value`` as JSON in UTF-8; what UTF-8 cannot hold is replaced."""
-    try:
-        return _dumps(value).encode()
-    except UnicodeEncodeError:
-        return _dumps(clean(value)).encode()
-
-
-def _dumps(value: Json) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)

@@ -68,6 +68,8 @@ class ResponsesForm(Form):
                 phase = item.data.get("phase")
                 continue
             message = self._message(item, marked=place in marked)
+            if isinstance(item, Opaque) and not _leads_on(items, place):
+                message = None
             if phase is not None and isinstance(item, Text) and isinstance(message, dict):
                 message["phase"] = phase
             phase = None
@@ -104,6 +106,14 @@ class ResponsesForm(Form):
         """Return what a body says was used, if it does."""
         usage = read_usage(body.get("usage")) if isinstance(body, dict) else None
         return usage if usage is not None and usage.reported else None
+
+
+def _leads_on(items: tuple[Item, ...], place: int) -> bool:
+    """Whether more of the model's own follows: the API refuses reasoning that led to nothing."""
+    if place + 1 >= len(items):
+        return False
+    following = items[place + 1]
+    return isinstance(following, Call | Opaque) or (isinstance(following, Text) and following.role != "user")
 
 
 def _kind(item: Opaque) -> str:
