@@ -52,7 +52,12 @@ async def ask_responses(client: Any, *, stream: bool = False, **request: Any) ->
 async def test_anthropic_tool_round_trip(serve: Serve, claude: Client, stream: bool) -> None:
     url, app = await serve({"replies": STEP})
     client = await claude(url)
-    more: dict[str, Any] = {"tools": [TOOL], "system": "x" * 9000, "cache_control": {"type": "ephemeral"}, "stream": stream}
+    more: dict[str, Any] = {
+        "tools": [TOOL],
+        "system": "x" * 9000,
+        "cache_control": {"type": "ephemeral"},
+        "stream": stream,
+    }
     messages = said("go")
     one = await ask_claude(client, messages=messages, **more)
     assert one.stop_reason == "tool_use"

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from wakeful.testing.wire.canon import Body, Canon, dumps
 from wakeful.testing.wire.canonical_anthropic import canon_anthropic, check_anthropic, part_text
 from wakeful.testing.wire.compare import divergence
-from wakeful.testing.wire.dialect import Dialect, arguments, event, first_user, is_cut, parsed, split
+from wakeful.testing.wire.dialect import Dialect, arguments, event, first_user, parsed, split
 from wakeful.testing.wire.faults import FaultError
 from wakeful.testing.wire.meter import Meter
 from wakeful.testing.wire.scenario import View
@@ -129,7 +129,7 @@ class Anthropic(Dialect):
             content += self._search(reply.native_search, reply.native_name)
         content += [self._server_call(call["tool"], call.get("args", {})) for call in reply.server]
         thoughtful = bool(reply.thinking or reply.redacted)
-        for call in reply.calls:
+        for call in reply.sent:
             part = {
                 "type": "tool_use",
                 "id": self.mint("toolu_"),
@@ -140,8 +140,6 @@ class Anthropic(Dialect):
             if thoughtful:
                 self.memory.thought.add(part["id"])
             content.append(part)
-            if is_cut(call):
-                break
         return content
 
     def _server_call(self, name: str, args: Body) -> Body:

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from wakeful.testing.wire.canon import Body, Canon, dumps
 from wakeful.testing.wire.canonical_openai import canon_chat, check_chat, content_text
-from wakeful.testing.wire.dialect import CREATED, Dialect, arguments, first_user, is_cut, split
+from wakeful.testing.wire.dialect import CREATED, Dialect, arguments, first_user, split
 from wakeful.testing.wire.faults import FaultError
 from wakeful.testing.wire.scenario import View
 
@@ -63,11 +63,9 @@ class Chat(OpenAI):
         """Make the completion."""
         reply, bill = self.reply, self.bill
         self.calls: list[Body] = []
-        for call in reply.calls:
+        for call in reply.sent:
             function = {"name": call["tool"], "arguments": arguments(call)}
             self.calls.append({"id": self.mint("call_"), "type": "function", "function": function})
-            if is_cut(call):
-                break
         usual = "tool_calls" if self.calls else "stop"
         self.stop = STOPS.get(reply.stop, reply.stop) if reply.stop else usual
         self.usage = self.usage_of(

@@ -117,7 +117,7 @@ class Dialect(ABC):
             tokenizer: counts the answer; without it, it counts as one token.
         """
         self.reply, self.bill = reply, bill
-        calls = [call["tool"] + arguments(call) for call in reply.calls]
+        calls = [call["tool"] + arguments(call) for call in reply.sent]
         said = "".join([reply.thinking, reply.redacted, reply.text, reply.refusal, *calls])
         self.output_tokens = max(1, tokenizer.count(said)) if tokenizer else 1
         thought = reply.thinking + reply.redacted

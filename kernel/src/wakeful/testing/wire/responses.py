@@ -129,10 +129,7 @@ class Responses(OpenAI):
             output.append(self._message(reply.text, reply.refusal))
         if reply.native_search:
             output += self._search(reply.native_search)
-        for call in reply.calls:
-            output.append(self._call(call))
-            if is_cut(call):
-                break
+        output += [self._call(call) for call in reply.sent]
         if reason:
             self.memory.reasons |= {item["id"]: reason for item in output[1:]}
         return output

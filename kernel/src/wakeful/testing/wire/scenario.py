@@ -120,6 +120,12 @@ class Reply:
     indirect: bool = False
     index: int = -1
 
+    @property
+    def sent(self) -> list[Body]:
+        """The calls that get through: all, or those up to the one that the output limit cuts off."""
+        cut = next((n for n, call in enumerate(self.calls, 1) if call.get("cut")), len(self.calls))
+        return self.calls[:cut]
+
 
 #: What is found out about a reply while it is resolved, and cannot be scripted.
 RESOLVED = {"native_search", "native_name", "unreachable", "indirect", "index"}
