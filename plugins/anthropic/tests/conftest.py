@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any
 
@@ -83,10 +83,10 @@ async def bind(kit: Kit) -> AsyncIterator[Bind]:
         await model.close()
 
 
-def asked(*items: Item | str, system: Sequence[str] = (), tools: Sequence[Tool] = (LOOK,), **marks: Any) -> Request:
-    """Return a request; texts are the user's."""
+def asked(*items: Item | str, system: Sequence[str] = (), **marks: Any) -> Request:
+    """Return a request; texts are the user's, ``marks`` those of the request."""
     flat = tuple(Text("user", item) if isinstance(item, str) else item for item in items)
-    return Request("anthropic:x", tuple(tools), tuple(system), flat, Marks(**marks), "c-1")
+    return Request("anthropic:x", (LOOK,), tuple(system), flat, Marks(**marks), "c-1")
 
 
 @define
@@ -175,5 +175,3 @@ def closed_port() -> Iterator[str]:
         own.bind(("127.0.0.1", 0))  # bound and not listening: connections are refused, and nobody else takes it
         yield f"http://127.0.0.1:{own.getsockname()[1]}"
 
-
-Asking = Awaitable[Any]
