@@ -1,19 +1,21 @@
 """``wakeful chat``: turns of one conversation, line by line.
 
-Lines are read while no turn runs, on the main thread, so that editing a line, Ctrl-C and Ctrl-D behave
-as everywhere. Turns run on one event loop that lasts as long as the chat.
+Lines are read on the main thread, so that editing a line, Ctrl-C and Ctrl-D behave as everywhere. Turns
+run on an event loop of its own thread, which goes on with whatever else it has to do in the meantime.
 """
 
 from __future__ import annotations
 
-import asyncio
 import sys
+from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING
 
 from attrs import define, field
 
+from wakeful.cli.background import LoopThread
 from wakeful.cli.exits import Exit, of_run
 from wakeful.cli.failures import document, lines_of
+from wakeful.cli.interrupts import Interrupts
 from wakeful.cli.output import note, say_json, terminal
 from wakeful.cli.progress import Progress
 from wakeful.cli.run import Asking, follow, opened
@@ -49,16 +51,18 @@ class Chat:
     conversation: str | None
     code: int = Exit.OK
     turns: list[Json] = field(factory=list)
+    _interrupts: Interrupts | None = None
 
     async def turn(self, text: str) -> None:
         """Run one turn and show it; an error ends the turn, not the chat."""
         view = TurnView(Progress(on=not (self.as_json or self.quiet)))
         view.streams = view.streams and not self.as_json
+        self._interrupts = Interrupts(self.app)
         try:
             events = self.app.stream(
                 self.asking.agent, text, conversation=self.conversation, user=self.asking.user
             )
-            ended = await follow(self.app, events, view)
+            ended = await follow(self.app, events, view, self._interrupts)
         except WakefulError as error:
             self._failed(error)
             return
@@ -71,6 +75,11 @@ class Chat:
             self.turns.append(view.document(ended.answer, ended.pending, self.code))
         else:
             view.finish(ended.answer, ended.pending, quiet=self.quiet)
+
+    def interrupt(self) -> None:
+        """Cancel the turn in progress."""
+        if self._interrupts is not None:
+            self._interrupts.interrupt()
 
     def _failed(self, error: WakefulError) -> None:
         lines, self.code = lines_of(error), error.exit_code
@@ -88,19 +97,27 @@ def chat(asking: Asking, *, as_json: bool, quiet: bool) -> int:
     Raises:
         WakefulError: the agent cannot be used at all.
     """
-    with asyncio.Runner() as runner:
+    with LoopThread() as loop:
         context = opened(asking.file)
-        app = runner.run(context.__aenter__())
+        app = loop.call(_entered(context))
         try:
             _check(app, asking.agent)
             talk = Chat(app, asking, as_json, quiet, asking.conversation)
             _greet(talk)
-            _lines(runner, talk)
+            _lines(loop, talk)
         finally:
-            runner.run(context.__aexit__(None, None, None))
+            loop.call(_left(context))
     if as_json:
         say_json({"conversation": talk.conversation, "turns": talk.turns})
     return Exit.OK if terminal(sys.stdin) else talk.code
+
+
+async def _entered(context: AbstractAsyncContextManager[App]) -> App:
+    return await context.__aenter__()
+
+
+async def _left(context: AbstractAsyncContextManager[App]) -> None:
+    await context.__aexit__(None, None, None)
 
 
 def _check(app: App, agent: str) -> None:
@@ -117,7 +134,7 @@ def _greet(talk: Chat) -> None:
     note(f"{talk.asking.agent}{where} · {HELP}", dim=True)
 
 
-def _lines(runner: asyncio.Runner, talk: Chat) -> None:
+def _lines(loop: LoopThread, talk: Chat) -> None:
     person = terminal(sys.stdin)
     if person:
         _edit_lines()
@@ -138,7 +155,7 @@ def _lines(runner: asyncio.Runner, talk: Chat) -> None:
         if line == "/help":
             note(HELP)
         elif line:
-            runner.run(talk.turn(line))
+            loop.call(talk.turn(line), interrupted=talk.interrupt)
 
 
 def _edit_lines() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import signal
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -44,12 +43,8 @@ class Interrupts:
 
 @contextmanager
 def interruptible(app: App) -> Iterator[Interrupts]:
-    """Let SIGINT cancel the run that the block follows, instead of ending the program."""
+    """Let SIGINT cancel the run that the block follows, instead of ending the program; main thread only."""
     interrupts = Interrupts(app)
-    if threading.current_thread() is not threading.main_thread():
-        # Signals reach the main thread only.
-        yield interrupts
-        return
     loop = asyncio.get_running_loop()
 
     def handle(number: int, frame: FrameType | None) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from pathlib import Path
 
 from attrs import define, frozen
@@ -13,7 +13,7 @@ from attrs import define, frozen
 import wakeful
 from wakeful.app import App
 from wakeful.cli.exits import Exit, of_run
-from wakeful.cli.interrupts import interruptible
+from wakeful.cli.interrupts import Interrupts, interruptible
 from wakeful.cli.log import log_lines
 from wakeful.cli.output import say_json
 from wakeful.cli.progress import Progress
@@ -113,17 +113,27 @@ async def show(app: App, events: AsyncIterator[Event], *, as_json: bool, quiet: 
     return code
 
 
-async def follow(app: App, events: AsyncIterator[Event], view: TurnView) -> Ended:
-    """Show the events of a run until it ends; Ctrl-C ends the run."""
-    with log_lines(view.progress.line), interruptible(app) as interrupts:
+async def follow(
+    app: App, events: AsyncIterator[Event], view: TurnView, interrupts: Interrupts | None = None
+) -> Ended:
+    """Show the events of a run until it ends.
+
+    Args:
+        app: where it runs.
+        events: of the run.
+        view: shows them.
+        interrupts: told which run an interrupt would cancel; None cancels it at Ctrl-C.
+    """
+    watched = interruptible(app) if interrupts is None else nullcontext(interrupts)
+    with log_lines(view.progress.line), watched as watch:
         try:
             async with view.progress.spinning():
                 async for event in events:
                     view.see(event)
-                    interrupts.run_id = view.run_id
+                    watch.run_id = view.run_id
         except asyncio.CancelledError:
             task = asyncio.current_task()
-            if not interrupts.count or task is None:
+            if not watch.count or task is None:
                 raise
             task.uncancel()
             return Ended(None)
