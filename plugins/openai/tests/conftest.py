@@ -9,7 +9,7 @@ import pytest_asyncio
 from attrs import define, field
 
 from wakeful.testing import FakeClock
-from wakeful.types import Delta, Item, Json, Model, Reply, Request, Text, TextDelta, Tool
+from wakeful.types import Delta, Item, Json, Model, Request, Text, TextDelta, Tool
 from wakeful_openai import OpenAI, OpenAISettings
 
 KEY = "sk-proj-Zx81-not-a-real-key-4711"
@@ -26,11 +26,26 @@ def _no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
+class Ticking(FakeClock):
+    """Fake time that knows when the next sleeper wakes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.until: list[float] = []
+
+    async def sleep(self, seconds: float) -> None:
+        self.until.append(self.monotonic() + seconds)
+        await super().sleep(seconds)
+
+    def next_s(self) -> float:
+        return max(0.0, self.until[-1] - self.monotonic())
+
+
 @define
 class Kit:
     """What the kernel would give the plugin, as far as it uses it."""
 
-    clock: FakeClock = field(factory=FakeClock)
+    clock: Ticking = field(factory=Ticking)
     reports: list[str] = field(factory=list)
 
     def report(self, message: str) -> None:
@@ -54,6 +69,11 @@ class Bench:
 
 def _nothing_else(model: str) -> Model:
     raise AssertionError(model)
+
+
+@pytest.fixture
+def make_bench() -> type[Bench]:
+    return Bench
 
 
 @pytest_asyncio.fixture
@@ -108,15 +128,26 @@ class RawServer:
         self, *chunks: bytes, status: int = 200, kind: str = "text/event-stream", **headers: str
     ) -> None:
         self.chunks, self.status = chunks, status
-        self.headers = {"content-type": kind} | {name.replace("_", "-"): value for name, value in headers.items()}
+        self.headers = {"content-type": kind} | {
+            name.replace("_", "-"): value for name, value in headers.items()
+        }
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = await reader.readuntil(b"\r\n\r\n")
         length = next(
-            (int(line.split(b":")[1]) for line in head.split(b"\r\n") if line.lower().startswith(b"content-length")), 0
+            (
+                int(line.split(b":")[1])
+                for line in head.split(b"\r\n")
+                if line.lower().startswith(b"content-length")
+            ),
+            0,
         )
         self.requests.append(head + await reader.readexactly(length))
-        lines = [f"HTTP/1.1 {self.status} X", "connection: close", *(f"{k}: {v}" for k, v in self.headers.items())]
+        lines = [
+            f"HTTP/1.1 {self.status} X",
+            "connection: close",
+            *(f"{k}: {v}" for k, v in self.headers.items()),
+        ]
         writer.write("\r\n".join(lines).encode() + b"\r\n\r\n")
         for chunk in self.chunks:
             writer.write(chunk)
@@ -132,7 +163,3 @@ async def raw() -> AsyncIterator[RawServer]:
     made.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
     async with server:
         yield made
-
-
-def answered(reply: Reply, *results: Item) -> tuple[Item, ...]:
-    return (*reply.items, *results)

@@ -12,7 +12,10 @@ BOTH = pytest.mark.parametrize("api", ["responses", "chat"])
 EACH = pytest.mark.parametrize("stream", [False, True])
 TWO_CALLS = {
     "text": "Let me add.",
-    "calls": [{"tool": "add", "args": {"a": 1, "text": "naïve ☃ 😀 " * 20}}, {"tool": "add", "args": {"a": 2}}],
+    "calls": [
+        {"tool": "add", "args": {"a": 1, "text": "naïve ☃ 😀 " * 20}},
+        {"tool": "add", "args": {"a": 2}},
+    ],
 }
 
 

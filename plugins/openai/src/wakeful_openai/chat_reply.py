@@ -50,7 +50,7 @@ class _Gathering:
     calls: Calls = field(init=False)
     text: Flow = field(factory=Flow)
     thoughts: Flow = field(factory=Flow)
-    refusal: str = ""
+    refusal: Flow = field(factory=Flow)
     reasoning_field: str = ""
     finish: str = ""
 
@@ -59,16 +59,16 @@ class _Gathering:
 
     @property
     def started(self) -> bool:
-        return bool(self.text.text or self.calls or self.refusal)
+        return bool(self.text.text or self.calls or self.refusal.text)
 
-    def take(self, choice: Json) -> Iterator[tuple[str, bool]]:
+    def take(self, choice: Json, *, whole: bool = False) -> Iterator[tuple[str, bool]]:
         """Take one choice and yield (text, whether it is thinking) that can be shown."""
         if not isinstance(choice, dict):
             raise self.faults.odd(f"a choice that is no object: {choice!r}")
         said = choice.get("delta")
         if said is None:
             # A whole message at the end of a stream repeats what its deltas said.
-            said = choice.get("message") if not self.started else None
+            said = choice.get("message") if whole or not self.started else None
         if said is None and isinstance(choice.get("text"), str):
             said = {"content": choice["text"]}
         if said is not None:
@@ -85,8 +85,8 @@ class _Gathering:
             raise self.faults.odd(f"content that is no text: {said.get('content')!r}")
         yield self.thoughts.add(self._reasoning(said) or parts.thinking), True
         refusal = said.get("refusal")
-        self.refusal += parts.refusal + (refusal if isinstance(refusal, str) else "")
         yield self.text.add(parts.text), False
+        yield self.refusal.add(parts.refusal + (refusal if isinstance(refusal, str) else "")), False
         if said.get("tool_calls"):
             self.calls.add(said["tool_calls"])
         elif said.get("function_call"):
@@ -120,11 +120,11 @@ class _Gathering:
         if keep_reasoning and self.thoughts.text:
             name = self.reasoning_field or _REASONING_FIELDS[0]
             items.append(Opaque(PROVIDER, {"type": REASONING, "field": name, "text": self.thoughts.text}))
-        text = self.text.text + self.refusal
+        text = self.text.text + self.refusal.text
         if text.strip():
             items.append(Text("assistant", text))
         if stop is None:
-            stop = Stop.REFUSED if self.refusal else Stop.CALLS if calls else Stop.END
+            stop = Stop.REFUSED if self.refusal.text else Stop.CALLS if calls else Stop.END
         return Reply((*items, *calls), usage, stop)
 
 
@@ -204,7 +204,7 @@ def read_completion(body: Json, request: Request, faults: Faults, *, keep_reason
         raise faults.odd(f"{seen}{_hint(body)}", usage if usage.reported else None)
     gathering = _Gathering(faults)
     for choice in choices:
-        for _ in gathering.take(choice):
+        for _ in gathering.take(choice, whole=True):
             pass
     return gathering.reply(request, usage, keep_reasoning=keep_reasoning)
 

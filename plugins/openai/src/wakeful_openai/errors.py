@@ -70,7 +70,7 @@ class Faults:
             codes = [str(inner[key]) for key in ("code", "type") if inner.get(key) is not None]
             said = _words(inner)
         elif isinstance(inner, str):
-            said = inner
+            said = shown(inner)
         said = said or shown(body)
         kind, retryable = kind_of(codes, status, said)
         label = kind.replace("_", " ") if kind != "unknown" else "error"

@@ -49,8 +49,9 @@ class Decoder:
         text = b"".join([*self._pending, piece])
         # A line feed may follow in the next piece.
         held = b"\r" if text.endswith(b"\r") else b""
-        lines = text[: len(text) - len(held)].splitlines()
-        tail = b"" if not held and text.endswith(b"\n") else lines.pop() + held if lines else held
+        body = text[: len(text) - len(held)]
+        lines = body.splitlines()
+        tail = held if body.endswith((b"\n", b"\r")) or not lines else lines.pop() + held
         self._pending, self._size = [], 0
         self._hold(tail)
         for line in lines:
