@@ -185,7 +185,8 @@ def test_an_action_that_raises_is_told_in_one_line(console: Console) -> None:
     script(console, json.dumps({"calls": [{"tool": "fail_badly"}]}), SAYS)
     done = console.run("run", "desk", "Print")
     assert done.code == 0
-    assert "fail_badly -> " in done.err
+    assert "fail_badly -> ERROR: RuntimeError: out of paper" in done.err
+    assert "note: action fail_badly failed (RuntimeError: out of paper)" in done.err
     assert "Traceback" not in done.err
 
 
@@ -276,7 +277,7 @@ def test_text_streams_once_to_a_terminal(console: Console) -> None:
     script(console, ASKS, json.dumps({"text": "There are \u001b[31m42\u001b[0m customers."}))
     shown = on_terminal(console, "run", "desk", "How many?")
     assert shown.count("Let me count.") == 1
-    assert shown.count("42") == 1
+    assert shown.count(" customers.") == 1
     assert "\x1b[31m42" not in shown, "a model's text must not drive the terminal"
 
 

@@ -16,12 +16,13 @@ class _Lines(logging.Handler):
         self._show = show
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Show one record in one line: message, then the type and text of its exception."""
-        error = record.exc_info[1] if record.exc_info else None
-        said = f" ({type(error).__name__}: {error})" if error is not None else ""
-        self._show(" ".join(f"note: {record.getMessage()}{said}".split()))
-        if error is not None and traceback_wanted():
-            note(logging.Formatter().formatException((type(error), error, error.__traceback__)))
+        """Show one record in one line: how its message begins, then how it or its traceback ends."""
+        lines = [line for line in self.format(record).splitlines() if line.strip()]
+        said = f" ({lines[-1].strip()})" if len(lines) > 1 else ""
+        self._show(f"note: {lines[0] if lines else record.name}{said}")
+        if traceback_wanted():
+            for line in lines[1:]:
+                note(line)
 
 
 @contextmanager
