@@ -25,7 +25,7 @@ def no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class HurriedClock(FakeClock):
-    """Pauses before another try pass at once and are noted; longer waits, as for a run's limit, are real ones."""
+    """Pauses before another try pass at once and are noted; longer waits wait, as for limits."""
 
     pauses: list[float]
 
@@ -110,9 +110,13 @@ def desk(
 ) -> Callable[..., AbstractAsyncContextManager[App]]:
     """Open an agent that talks to the wire server."""
 
-    def start(*actions: Action, model: str = "claude-sonnet-5", **settings: Any) -> AbstractAsyncContextManager[App]:
+    def start(
+        *actions: Action, model: str = "claude-sonnet-5", **settings: Any
+    ) -> AbstractAsyncContextManager[App]:
         own = {"api_key": KEY, "base_url": wire.url, **settings}
-        agent = Agent(model=f"anthropic:{model}", instructions="Be brief.", actions=actions, settings={"anthropic": own})
+        agent = Agent(
+            model=f"anthropic:{model}", instructions="Be brief.", actions=actions, settings={"anthropic": own}
+        )
         return wakeful_app(agent)
 
     return start
@@ -121,7 +125,13 @@ def desk(
 def http(body: bytes | str | Mapping[str, Any], status: int = 200, **headers: str) -> bytes:
     """Return an HTTP response as bytes; a mapping is sent as JSON."""
     kind = "application/json" if isinstance(body, Mapping) else "text/html"
-    raw = json.dumps(body).encode() if isinstance(body, Mapping) else body if isinstance(body, bytes) else body.encode()
+    raw = (
+        json.dumps(body).encode()
+        if isinstance(body, Mapping)
+        else body
+        if isinstance(body, bytes)
+        else body.encode()
+    )
     lines = [f"HTTP/1.1 {status} X", f"content-length: {len(raw)}", "connection: close"]
     named = {"content-type": kind} | {name.replace("_", "-"): value for name, value in headers.items()}
     lines += [f"{name}: {value}" for name, value in named.items()]
@@ -130,8 +140,13 @@ def http(body: bytes | str | Mapping[str, Any], status: int = 200, **headers: st
 
 def sse(*events: Mapping[str, Any] | bytes) -> bytes:
     """Return a stream as an HTTP response without a length: it ends with the connection."""
-    pieces = [e if isinstance(e, bytes) else f"event: {e['type']}\ndata: {json.dumps(e)}\n\n".encode() for e in events]
-    return b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n" + b"".join(pieces)
+    pieces = [
+        e if isinstance(e, bytes) else f"event: {e['type']}\ndata: {json.dumps(e)}\n\n".encode()
+        for e in events
+    ]
+    return b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n" + b"".join(
+        pieces
+    )
 
 
 @define
@@ -146,7 +161,9 @@ class RawServer:
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             head = await reader.readuntil(b"\r\n\r\n")
-            length = next(int(x.split(b":")[1]) for x in head.split(b"\r\n") if x.lower().startswith(b"content-length"))
+            length = next(
+                int(x.split(b":")[1]) for x in head.split(b"\r\n") if x.lower().startswith(b"content-length")
+            )
             self.requests.append(head + await reader.readexactly(length))
             answer = self.answers[min(len(self.requests), len(self.answers)) - 1]
             for start in range(0, len(answer), self.size):
@@ -172,6 +189,7 @@ def closed_port() -> Iterator[str]:
     import socket
 
     with socket.socket() as own:
-        own.bind(("127.0.0.1", 0))  # bound and not listening: connections are refused, and nobody else takes it
+        own.bind(
+            ("127.0.0.1", 0)
+        )  # bound and not listening: connections are refused, and nobody else takes it
         yield f"http://127.0.0.1:{own.getsockname()[1]}"
-

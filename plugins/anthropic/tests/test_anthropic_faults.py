@@ -103,7 +103,9 @@ async def test_a_fault_that_does_not_pass_fails_the_turn_with_what_it_used(wire:
 @pytest.mark.parametrize("at", range(1, 14))
 async def test_a_stream_cut_anywhere_gives_no_reply(wire: Any, bind: Bind, screen: Any, at: int) -> None:
     call = {"tool": "look", "args": {"key": "a" * 60}}
-    wire.play([{"thinking": "Hm.", "text": "Look:", "calls": [call], "error": {"stream": "truncate", "at": at}}])
+    wire.play(
+        [{"thinking": "Hm.", "text": "Look:", "calls": [call], "error": {"stream": "truncate", "at": at}}]
+    )
     error = await failure(bind(wire.url), emit=screen)
     assert (error.kind, error.retryable) == ("network", True)
     assert error.usage is not None
@@ -164,7 +166,9 @@ async def test_an_error_that_is_marked_as_final_is_not_tried_again(wire: Any, bi
 
 
 async def test_a_pause_is_kept_and_the_turn_goes_on(wire: Any, desk: Desk, clock: Any) -> None:
-    wire.play([{"error": {"kind": "rate_limit", "retry_after": 11}}, {"error": {"kind": "overloaded"}}, "Hello."])
+    wire.play(
+        [{"error": {"kind": "rate_limit", "retry_after": 11}}, {"error": {"kind": "overloaded"}}, "Hello."]
+    )
     async with desk() as app:
         answer = await app.send("agent", "Hello", conversation="c-1")
     assert answer.text == "Hello."

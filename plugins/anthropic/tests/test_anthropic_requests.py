@@ -66,7 +66,9 @@ def test_results_stand_before_texts_that_came_earlier() -> None:
 
 
 def test_what_is_blank_is_left_out_and_roles_alternate() -> None:
-    told = messages("", "Hello", Text("assistant", " \n"), "again", Text("assistant", "Yes?"), Text("assistant", ""))
+    told = messages(
+        "", "Hello", Text("assistant", " \n"), "again", Text("assistant", "Yes?"), Text("assistant", "")
+    )
     assert [(message["role"], len(message["content"])) for message in told] == [("user", 2), ("assistant", 1)]
 
 
@@ -133,7 +135,9 @@ def test_breakpoints_stand_on_the_last_tool_the_last_section_and_the_marked_item
 
 def test_there_are_at_most_four_breakpoints_and_the_latest_stay() -> None:
     items = [Text("assistant" if n % 2 else "user", str(n)) for n in range(7)]
-    request = Request("m", (LOOK,), ("a",), tuple(items), Marks(tools=True, system=True, items=frozenset(range(7))))
+    request = Request(
+        "m", (LOOK,), ("a",), tuple(items), Marks(tools=True, system=True, items=frozenset(range(7)))
+    )
     assert marked(body(request)) == ["tools[0]", "system[0]", "5.0", "6.0"]
     assert marked(body(request, breakpoints=1)) == ["tools[0]"]
 
@@ -219,10 +223,18 @@ async def test_what_is_marked_is_read_from_the_cache_by_the_next_request(wire: A
     wire.play(["Hello.", "Again."])
     model, rules = bind(wire.url, cache_ttl="1h"), "Rules. " * 1500
     first = await model.complete(asked("Hi", system=(rules,), items=frozenset({0})), "c")
-    second = await model.complete(asked("Hi", *first.items, "More", system=(rules,), items=frozenset({0, 2})), "c")
+    second = await model.complete(
+        asked("Hi", *first.items, "More", system=(rules,), items=frozenset({0, 2})), "c"
+    )
     assert first.usage.write > 1000
     assert second.usage.read == first.usage.write
     assert second.usage.cost == pytest.approx(
-        (second.usage.read * 0.2 + second.usage.write * 4 + second.usage.uncached * 2 + second.usage.output * 10) / 1e6
+        (
+            second.usage.read * 0.2
+            + second.usage.write * 4
+            + second.usage.uncached * 2
+            + second.usage.output * 10
+        )
+        / 1e6
     )
     assert model.profile.cache_ttl == 3600

@@ -15,7 +15,11 @@ from wakeful.types import ActionEnded, ActionResult, Answer, ReplyReceived, RunE
 
 Desk = Callable[..., AbstractAsyncContextManager[App]]
 
-THINKS = {"thinking": "The key is a.", "text": "Let me look.", "calls": [{"tool": "look", "args": {"key": "a"}}]}
+THINKS = {
+    "thinking": "The key is a.",
+    "text": "Let me look.",
+    "calls": [{"tool": "look", "args": {"key": "a"}}],
+}
 
 
 @action(effect="read")
@@ -51,7 +55,9 @@ async def test_a_conversation_over_two_turns_keeps_its_prefix(wire: Any, desk: D
 
 
 @pytest.mark.parametrize("stream", [True, False])
-async def test_parallel_calls_are_answered_in_one_message_in_their_order(wire: Any, desk: Desk, stream: bool) -> None:
+async def test_parallel_calls_are_answered_in_one_message_in_their_order(
+    wire: Any, desk: Desk, stream: bool
+) -> None:
     calls = [{"tool": "look", "args": {"key": key}} for key in "abc"]
     wire.play([{"calls": calls}, "Done."])
     async with desk(look, stream=stream) as app:
@@ -59,7 +65,9 @@ async def test_parallel_calls_are_answered_in_one_message_in_their_order(wire: A
     assert answer.status is RunStatus.COMPLETED
     last = wire.requests[1]["messages"][-1]
     assert [part["type"] for part in last["content"]] == ["tool_result"] * 3
-    assert ["value of a" in last["content"][0]["content"], "value of c" in last["content"][2]["content"]] == [True] * 2
+    assert ["value of a" in last["content"][0]["content"], "value of c" in last["content"][2]["content"]] == [
+        True
+    ] * 2
     assert len([event for event in events if isinstance(event, ActionEnded)]) == 3
 
 
@@ -73,7 +81,9 @@ async def test_a_failed_result_says_so(wire: Any, desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("stream", [True, False])
-async def test_thoughts_return_unchanged_where_the_server_checks_them(wire: Any, desk: Desk, stream: bool) -> None:
+async def test_thoughts_return_unchanged_where_the_server_checks_them(
+    wire: Any, desk: Desk, stream: bool
+) -> None:
     hidden = {**THINKS, "redacted": "Nobody reads this."}
     wire.play([THINKS, hidden, "It is 1."])
     async with desk(look, model="claude-haiku-4-5", thinking_tokens=2048, stream=stream) as app:
@@ -128,7 +138,10 @@ async def test_arguments_that_are_no_json_are_told_and_sent_back_as_written(wire
     async with desk(look) as app:
         _, (answer,) = await play(app, "Look.")
     assert answer.text == "Sorry."
-    call, result = wire.requests[1]["messages"][1]["content"][0], wire.requests[1]["messages"][2]["content"][0]
+    call, result = (
+        wire.requests[1]["messages"][1]["content"][0],
+        wire.requests[1]["messages"][2]["content"][0],
+    )
     assert call["input"] == {"INVALID_JSON": '{"key": nope}'}
     assert result["is_error"] is True
 

@@ -10,7 +10,7 @@ from http import HTTPStatus
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
+from attrs import field, frozen
 
 from wakeful.types import Json, ModelError, Usage, canonical
 
@@ -78,7 +78,7 @@ class Faults:
 
     model: str
     place: str
-    secrets: tuple[str, ...]
+    secrets: tuple[str, ...] = field(repr=False)
 
     def error(
         self,
