@@ -23,6 +23,7 @@ class WorkItemRow(KernelTable, table=True):
     __table_args__ = (
         Index("uq_work_item_held", "key", unique=True, sqlite_where=_HELD, postgresql_where=_HELD),
         Index("ix_work_item_queue", "status", "priority", "not_before"),
+        Index("ix_work_item_key", "key", "status", "priority", "created_at"),
         c.one_of("status", ITEM_STATUSES),
     )
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from wakeful.testing.gates import Gate
     from wakeful.testing.ids import FakeIds
     from wakeful.testing.models import Say, ScriptedModel, say
+    from wakeful.testing.runtime import RuntimeConformance
     from wakeful.testing.turns import TurnResult, run_turn
 
 _WHERE = {
@@ -23,6 +24,7 @@ _WHERE = {
     "FakeIds": "ids",
     "Gate": "gates",
     "PluginConformance": "conformance",
+    "RuntimeConformance": "runtime",
     "Say": "models",
     "ScriptedModel": "models",
     "TurnResult": "turns",
@@ -36,6 +38,7 @@ __all__ = [
     "FakeIds",
     "Gate",
     "PluginConformance",
+    "RuntimeConformance",
     "Say",
     "ScriptedModel",
     "TurnResult",

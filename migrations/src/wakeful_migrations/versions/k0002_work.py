@@ -59,6 +59,7 @@ def _items() -> None:
         "uq_work_item_held", "work_item", ["key"], unique=True, sqlite_where=_HELD, postgresql_where=_HELD
     )
     op.create_index("ix_work_item_queue", "work_item", ["status", "priority", "not_before"])
+    op.create_index("ix_work_item_key", "work_item", ["key", "status", "priority", "created_at"])
 
 
 def _boxes() -> None:
