@@ -24,6 +24,10 @@ class FakeIds:
         self._made[prefix] += 1
         return f"{prefix}-{self._made[prefix]}"
 
+    def skip(self, prefix: str, count: int) -> None:
+        """Leave out the first ids of a prefix, because a database knows them already."""
+        self._made[prefix] = max(self._made[prefix], count)
+
     def secret(self) -> str:
         """Return 32 hexadecimal characters, the same ones in every run."""
         self._made["secret"] += 1

@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from attrs import evolve, frozen
+from sqlalchemy import func, select
 
 from wakeful.app import Agent
 from wakeful.app import open as open_app
 from wakeful.loop.opening import load_rows
+from wakeful.store.tables import run
 from wakeful.testing.clock import FakeClock
 from wakeful.testing.ids import FakeIds
 from wakeful.testing.models import Line, ScriptedModel
@@ -25,7 +27,6 @@ from wakeful.types import (
     Request,
     Row,
     RunEnded,
-    WakefulError,
 )
 
 
@@ -145,6 +146,9 @@ async def _run(
         if app.problems(name):
             raise ConfigError(app.problems(name))
         thread = conversation or ids.new("conv")
+        if isinstance(ids, FakeIds):
+            known = await app.store.read(lambda conn: conn.execute(select(func.count(run.c.id))).scalar_one())
+            ids.skip("run", known)
         events: list[Event] = []
         for text in texts:
             events += [event async for event in app.stream(name, text, conversation=thread, user=user)]
@@ -156,4 +160,4 @@ async def _run(
 def _only(names: Sequence[str]) -> str:
     if len(names) == 1:
         return names[0]
-    raise WakefulError(f"the file has several agents; say agent=..., one of {', '.join(sorted(names))}")
+    raise ValueError(f"the file has several agents; say agent=..., one of {', '.join(sorted(names))}")
