@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
+from typing import Literal
 
-from attrs import field, frozen
+from attrs import field, frozen, resolve_types
 
 from wakeful.plugins.settings import settings_table
 
@@ -58,3 +60,19 @@ def test_the_table_shows_name_type_default_and_help() -> None:
 
 def test_no_settings_are_said_in_words() -> None:
     assert settings_table(Nothing) == "This plugin has no settings."
+
+
+@frozen
+class Hinted:
+    mode: Literal["replay", "a.b"] = "replay"
+    rates: Mapping[str, float] = field(factory=dict)
+    limit: Limit | None = None
+
+
+def test_a_table_is_the_same_before_and_after_its_types_are_resolved() -> None:
+    before = settings_table(Hinted)
+    resolve_types(Hinted)
+    assert settings_table(Hinted) == before
+    assert "`Literal['replay', 'a.b']`" in before
+    assert "`Mapping[str, float]`" in before
+    assert "`Limit \\| None`" in before

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from enum import Enum
 from pathlib import PurePath
 from typing import Any
 
 import attrs
+
+_MODULE = re.compile(r"\b(?:[A-Za-z_]\w*\.)+(?=[A-Za-z_])")
 
 
 def settings_table(cls: type) -> str:
@@ -32,12 +35,14 @@ def settings_table(cls: type) -> str:
 
 
 def _type_text(hint: Any) -> str:
-    """Return a type as it is written in code, without its modules."""
+    """Return a type as it is written in code, without its modules; alike before and after it is resolved."""
     if hint is None:
         return "any"
-    if isinstance(hint, str):
-        return hint
-    return hint.__name__ if isinstance(hint, type) and not hasattr(hint, "__args__") else str(hint)
+    if isinstance(hint, type) and not hasattr(hint, "__args__"):
+        return hint.__name__
+    # What stands in quotes is a literal's own text; the rest are dotted names.
+    parts = re.split(r"('[^']*')", str(hint))
+    return "".join(part if part.startswith("'") else _MODULE.sub("", part) for part in parts)
 
 
 def _default_text(default: Any) -> str:
