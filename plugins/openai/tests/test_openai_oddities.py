@@ -109,7 +109,7 @@ async def test_arguments_that_are_no_object_go_back_as_one(wire: Any, bench: Any
     cut = Call("c1", "add", '{"text": "wo')
     await bench.bind(wire.openai_url).complete(ask("go", cut, Result("c1", "It was cut.")), "c")
     (call,) = wire.requests[0]["messages"][2]["tool_calls"]
-    assert call["function"]["arguments"] == '{"invalid_arguments": "{\\"text\\": \\"wo"}'
+    assert call["function"]["arguments"] == '{"INVALID_JSON": "{\\"text\\": \\"wo"}'
 
 
 async def test_user_texts_in_a_row_are_one_message(wire: Any, bench: Any, ask: Any) -> None:

@@ -98,7 +98,7 @@ class ChatForm(Form):
         args = call.args
         if not self.target.official and not _is_object(args):
             # Servers that fill in a template parse the arguments and fail on broken ones.
-            args = json.dumps({"invalid_arguments": args}, ensure_ascii=False)
+            args = json.dumps({"INVALID_JSON": args}, ensure_ascii=False)
         return {"id": call.id, "type": "function", "function": {"name": call.tool, "arguments": args}}
 
     def reader(self, request: Request, emit: Emit | None) -> Reader:

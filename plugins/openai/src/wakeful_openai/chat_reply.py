@@ -125,6 +125,8 @@ class _Gathering:
             items.append(Text("assistant", text))
         if stop is None:
             stop = Stop.REFUSED if self.refusal.text else Stop.CALLS if calls else Stop.END
+        if stop is Stop.REFUSED:
+            calls = []  # what a model refuses to finish is not acted on
         return Reply((*items, *calls), usage, stop)
 
 

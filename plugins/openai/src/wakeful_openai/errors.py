@@ -20,7 +20,7 @@ SHORTEST_KEY = 6
 
 _MARKUP = re.compile(r"^\s*<(!doctype|html|\?xml|head|body)", re.IGNORECASE)
 _TITLE = re.compile(r"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)
-_KEYS = re.compile(r"\bsk-[\w*.\-]{4,}|(?<=Bearer )\S+")
+_KEYS = re.compile(r"\bsk-[\w*.\-]{4,}|(?<=Bearer )[^\s,;\"\']+")
 
 
 class Faults:

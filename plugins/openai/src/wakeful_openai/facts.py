@@ -9,7 +9,7 @@ from importlib.resources import files
 
 from attrs import asdict, evolve, frozen
 
-from wakeful.types import Profile
+from wakeful.types import Profile, nearest
 from wakeful_openai.settings import ModelFacts
 
 #: The scheme of ``model = "openai:…"``, and the owner of its opaque items.
@@ -79,6 +79,12 @@ def facts_of(model: str, overrides: Mapping[str, ModelFacts]) -> Facts:
         given = {key: value for key, value in asdict(overrides[own]).items() if value is not None}
         facts = evolve(facts, **given, known=facts.known or "window" in given)
     return facts
+
+
+def near(model: str) -> str:
+    """Return ``; did you mean …?`` where a known model has nearly this name, else nothing."""
+    hint = nearest(model, [name for name in _table() if name != _UNKNOWN])
+    return hint if hint.startswith("; did you mean") else ""
 
 
 def _longest(model: str, names: Mapping[str, object]) -> str:

@@ -12,7 +12,7 @@ from wakeful.hookspecs import hookimpl
 from wakeful.types import ConfigError, Json, Model, Problem, Provider, Services
 from wakeful_openai.chat import ChatForm
 from wakeful_openai.connection import Connection
-from wakeful_openai.facts import PROVIDER, Facts, facts_of
+from wakeful_openai.facts import PROVIDER, Facts, facts_of, near
 from wakeful_openai.form import Form, Target
 from wakeful_openai.model import OpenAIModel
 from wakeful_openai.responses import ResponsesForm
@@ -102,7 +102,7 @@ class OpenAIProvider:
         if not facts.known and name not in self._told:
             self._told.add(name)
             self._services.report(
-                f"nothing is known of the model {name!r}; assuming a window of {facts.window} tokens"
+                f"unknown model {name!r}{near(name)}: assuming a window of {facts.window} tokens"
                 f' (say otherwise in [{_HERE}.models."{name}"])'
             )
         overridden = any(name.startswith(each) and own.models[each].family for each in own.models)
@@ -136,7 +136,7 @@ def _key(own: OpenAISettings, problems: list[Problem], *, official: bool) -> str
     # A key of the environment is OpenAI's: it goes to another server only if the file says so.
     key = given or (os.environ.get(KEY_VARIABLE, "").strip() if official else NO_KEY)
     if not key:
-        what = f'no key: set the environment variable {KEY_VARIABLE}, or api_key = "${{env:NAME}}"'
+        what = f'no API key: set the environment variable {KEY_VARIABLE}, or api_key = "${{env:NAME}}"'
         problems.append(Problem(f"{_HERE}.api_key", what))
     elif not (key.isascii() and key.isprintable()) or " " in key:
         problems.append(Problem(f"{_HERE}.api_key", "the key has characters that no key has; was it cut?"))

@@ -120,7 +120,10 @@ def read_response(body: Json, request: Request, faults: Faults) -> Reply:
     items = _Items(request, faults, said, cut=cut is Stop.LENGTH)
     for item in output:
         items.take(item)
-    return Reply(tuple(items.taken), usage, items.stop(cut))
+    stop = items.stop(cut)
+    # What a model refuses to finish is not acted on.
+    taken = [item for item in items.taken if stop is not Stop.REFUSED or not isinstance(item, Call)]
+    return Reply(tuple(taken), usage, stop)
 
 
 def _cut(body: dict[str, Json]) -> Stop:
