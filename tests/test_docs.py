@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,8 @@ PAGES = sorted(
     [*ROOT.glob("*.md"), *DOCS.glob("**/*.md"), *ROOT.glob("*/README.md"), *ROOT.glob("*/*/README.md")]
 )
 UV = shutil.which("uv", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+#: Seconds that any command on a page may take, on a busy machine.
+PATIENCE = 180
 PROGRAM = str(Path(sys.executable).with_name("wakeful"))
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
@@ -45,14 +48,25 @@ def values(text: str) -> list[Any]:
     return found
 
 
+def printed(folder: Path, *command: str, env: Mapping[str, str] | None = None) -> str:
+    """Run a command in a folder and return what it prints; it must succeed, and in time."""
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env=env,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE,
+    )
+    assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
+    return done.stdout
+
+
 def run_wakeful(folder: Path, *arguments: str) -> Any:
     """Run the command line in a folder and return what it prints as JSON."""
-    command = [PROGRAM, *arguments, "--json"]
-    done = subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
-    )
-    assert done.returncode == 0, done.stderr + done.stdout
-    return json.loads(done.stdout)
+    return json.loads(printed(folder, PROGRAM, *arguments, "--json"))
 
 
 @pytest.mark.parametrize("heading", ["Run it", "Test it"])
@@ -108,7 +122,7 @@ def test_the_script_example_answers(tmp_path: Path) -> None:
 
 def test_the_tutorial_goes_as_it_says(tmp_path: Path) -> None:
     shop = tmp_path / "shop"
-    subprocess.run([PROGRAM, "demo", "--folder", str(shop), "--setup"], check=True, capture_output=True)
+    printed(tmp_path, PROGRAM, "demo", "--folder", "shop", "--setup")
     for path in (EXAMPLES / "tutorial").glob("clerk.*"):
         shutil.copy(path, shop)
     shutil.copy(EXAMPLES / "tutorial" / "letters.py", shop)
@@ -125,8 +139,7 @@ def test_the_tutorial_goes_as_it_says(tmp_path: Path) -> None:
 
 def test_the_embedding_example_answers(tmp_path: Path) -> None:
     folder = Path(shutil.copytree(EXAMPLES / "embed", tmp_path / "embed"))
-    done = subprocess.run([sys.executable, "ask.py"], cwd=folder, capture_output=True, text=True, check=True)
-    lines = done.stdout.splitlines()
+    lines = printed(folder, sys.executable, "ask.py").splitlines()
     assert (lines[0], lines[-2], lines[-1]) == ("RunStarted", "RunEnded", "You are welcome.")
 
 
@@ -144,27 +157,14 @@ def test_a_plugin_in_four_commands(tmp_path: Path) -> None:
     commands = (EXAMPLES / "plugin" / "hello.sh").read_text(encoding="utf-8").splitlines()
     assert len(commands) == 4
     place = tmp_path / "environment"
-    subprocess.run([sys.executable, "-m", "venv", str(place)], check=True)
+    printed(tmp_path, sys.executable, "-m", "venv", str(place))
     python = str(place / "bin" / "python")
-    members = [
-        option for name in ("migrations", "kernel", "plugins/replay") for option in ("-e", f"./{name}")
-    ]
+    members = [word for name in ("migrations", "kernel", "plugins/replay") for word in ("-e", f"./{name}")]
     quick = [UV, "pip", "install", "--python", python] if UV else [python, "-m", "pip", "install"]
-    subprocess.run(
-        [*quick, "--quiet", *members], cwd=ROOT, env=os.environ | {"UV_NO_SOURCES": "1"}, check=True
-    )
+    printed(ROOT, *quick, *members, env=os.environ | {"UV_NO_SOURCES": "1"})
     outside = {
-        name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "WAKEFUL_"))
+        name: text for name, text in os.environ.items() if not name.startswith(("PYTEST_", "WAKEFUL_"))
     }
-    environment = outside | {"PATH": f"{place / 'bin'}{os.pathsep}{os.environ['PATH']}"}
-    for command in commands:
-        done = subprocess.run(
-            ["bash", "-c", command],
-            cwd=tmp_path,
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
-    assert "I have greeted Ada." in done.stdout
+    inside = outside | {"PATH": f"{place / 'bin'}{os.pathsep}{os.environ['PATH']}"}
+    said = [printed(tmp_path, "bash", "-c", command, env=inside) for command in commands]
+    assert "I have greeted Ada." in said[-1]
