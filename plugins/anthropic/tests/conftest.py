@@ -10,6 +10,7 @@ import pytest
 from attrs import define, field
 
 from wakeful.app import Agent, App
+from wakeful.models import PatientModel
 from wakeful.testing import FakeClock
 from wakeful.types import Action, Delta, Item, Marks, Model, Request, Text, Tool
 from wakeful_anthropic import Anthropic, AnthropicSettings
@@ -25,7 +26,7 @@ def no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class HurriedClock(FakeClock):
-    """Pauses before another try pass at once and are noted; longer waits wait, as for limits."""
+    """A clock for the pauses between two tries: they pass at once and are noted."""
 
     pauses: list[float]
 
@@ -34,16 +35,13 @@ class HurriedClock(FakeClock):
         self.pauses = []
 
     async def sleep(self, seconds: float) -> None:
-        if seconds > 60:
-            await super().sleep(seconds)
-        else:
-            self.pauses.append(seconds)
-            self.advance(seconds)
-            await asyncio.sleep(0)
+        self.pauses.append(seconds)
+        self.advance(seconds)
+        await asyncio.sleep(0)
 
 
 @pytest.fixture
-def clock() -> HurriedClock:
+def hurry() -> HurriedClock:
     return HurriedClock()
 
 
@@ -51,7 +49,7 @@ def clock() -> HurriedClock:
 class Kit:
     """What the application gives the plugin, as far as it uses it."""
 
-    clock: HurriedClock
+    clock: FakeClock
     reports: list[str] = field(factory=list)
 
     def report(self, message: str) -> None:
@@ -59,7 +57,7 @@ class Kit:
 
 
 @pytest.fixture
-def kit(clock: HurriedClock) -> Kit:
+def kit(clock: FakeClock) -> Kit:
     return Kit(clock)
 
 
@@ -113,11 +111,22 @@ def desk(
     def start(
         *actions: Action, model: str = "claude-sonnet-5", **settings: Any
     ) -> AbstractAsyncContextManager[App]:
-        own = {"api_key": KEY, "base_url": wire.url, **settings}
-        agent = Agent(
-            model=f"anthropic:{model}", instructions="Be brief.", actions=actions, settings={"anthropic": own}
-        )
+        own = {"anthropic": {"api_key": KEY, "base_url": wire.url, **settings}}
+        agent = Agent(model=f"anthropic:{model}", instructions="Be brief.", actions=actions, settings=own)
         return wakeful_app(agent)
+
+    return start
+
+
+@pytest.fixture
+def patient_desk(
+    wire: Any, bind: Bind, hurry: HurriedClock, wakeful_app: Callable[..., AbstractAsyncContextManager[App]]
+) -> Callable[..., AbstractAsyncContextManager[App]]:
+    """Open an agent whose model waits and asks again as ever, on a clock of its own that hurries."""
+
+    def start(*actions: Action) -> AbstractAsyncContextManager[App]:
+        model = PatientModel((("anthropic:claude-sonnet-5", bind(wire.url)),), hurry, 120.0)
+        return wakeful_app(Agent(model=model, instructions="Be brief.", actions=actions))
 
     return start
 

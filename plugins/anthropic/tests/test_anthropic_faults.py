@@ -53,7 +53,7 @@ async def test_each_fault_of_a_stream_is_classified_and_may_pass(
 
 @pytest.mark.parametrize("fault", STREAM_FAULTS)
 async def test_a_broken_reply_is_withdrawn_asked_for_again_and_paid_for(
-    wire: Any, desk: Desk, clock: Any, fault: str
+    wire: Any, patient_desk: Desk, hurry: Any, fault: str
 ) -> None:
     ran = []
 
@@ -66,12 +66,12 @@ async def test_a_broken_reply_is_withdrawn_asked_for_again_and_paid_for(
     call = {"tool": "pay", "args": {"amount": 5}}
     broken = {"text": "I pay now. " * 20, "calls": [call], "error": {"stream": fault, "at": 9}}
     wire.play([broken, {"text": "Paying.", "calls": [call]}, {**broken, "calls": []}, "Paid."])
-    async with desk(pay) as app:
+    async with patient_desk(pay) as app:
         events = [event async for event in app.stream("agent", "Pay 5.", conversation="c-1")]
     answer = next(event.answer for event in events if isinstance(event, RunEnded))
     assert (answer.text, answer.status) == ("Paid.", RunStatus.COMPLETED)
     assert ran == [5]
-    assert len(clock.pauses) == 2
+    assert len(hurry.pauses) == 2
     assert len([event for event in events if isinstance(event, TextWithdrawn)]) == 2
     assert answer.usage.input == sum(row["input_tokens"] for row in wire.meter.rows)
     assert on_screen(events) == "Paying.Paid."
@@ -90,9 +90,11 @@ def on_screen(events: list[Any]) -> str:
     return before + now
 
 
-async def test_a_fault_that_does_not_pass_fails_the_turn_with_what_it_used(wire: Any, desk: Desk) -> None:
+async def test_a_fault_that_does_not_pass_fails_the_turn_with_what_it_used(
+    wire: Any, patient_desk: Desk
+) -> None:
     wire.play([{"text": "word " * 60, "error": {"stream": "truncate"}}], loop=True)
-    async with desk() as app:
+    async with patient_desk() as app:
         answer = await app.send("agent", "Hello", conversation="c-1")
     assert answer.status is RunStatus.FAILED
     assert answer.error.startswith("network: anthropic:claude-sonnet-5: the connection to ")
@@ -165,15 +167,15 @@ async def test_an_error_that_is_marked_as_final_is_not_tried_again(wire: Any, bi
     assert (error.kind, error.retryable, error.retry_after) == ("rate_limit", False, None)
 
 
-async def test_a_pause_is_kept_and_the_turn_goes_on(wire: Any, desk: Desk, clock: Any) -> None:
+async def test_a_pause_is_kept_and_the_turn_goes_on(wire: Any, patient_desk: Desk, hurry: Any) -> None:
     wire.play(
         [{"error": {"kind": "rate_limit", "retry_after": 11}}, {"error": {"kind": "overloaded"}}, "Hello."]
     )
-    async with desk() as app:
+    async with patient_desk() as app:
         answer = await app.send("agent", "Hello", conversation="c-1")
     assert answer.text == "Hello."
-    assert clock.pauses[0] == 11
-    assert len(clock.pauses) == 2
+    assert hurry.pauses[0] == 11
+    assert len(hurry.pauses) == 2
 
 
 @pytest.mark.parametrize("status", [502, 503, 520, 403, 404])
@@ -235,9 +237,9 @@ async def test_a_server_that_says_nothing_times_out(bind: Bind) -> None:
     assert (error.kind, error.retryable) == ("timeout", True)
 
 
-async def test_cancelling_passes_at_once(wire: Any, bind: Bind, screen: Any) -> None:
+async def test_cancelling_passes_at_once(wire: Any, bind: Bind, screen: Any, hurry: Any) -> None:
     wire.play([{"text": "word " * 100, "hold_at": 4}, {"text": "x", "hold": True}])
-    model = PatientModel((("anthropic:x", bind(wire.url)),), bind(wire.url).clock, 120.0)
+    model = PatientModel((("anthropic:x", bind(wire.url)),), hurry, 120.0)
     for number, emit in enumerate((screen, None), 1):
         task = asyncio.create_task(model.complete(asked("Hello"), "c-1", emit))
         await wire.reached(held=number)
@@ -247,10 +249,10 @@ async def test_cancelling_passes_at_once(wire: Any, bind: Bind, screen: Any) -> 
         await wire.reached(left=number)
 
 
-async def test_a_model_without_credit_hands_over_to_the_next(wire: Any, bind: Bind) -> None:
+async def test_a_model_without_credit_hands_over_to_the_next(wire: Any, bind: Bind, hurry: Any) -> None:
     wire.play([{"error": {"kind": "quota"}}, "Hello."])
     first, second = bind(wire.url), bind(wire.url, "claude-haiku-4-5")
-    model = PatientModel((("anthropic:a", first), ("anthropic:b", second)), first.clock, 120.0)
+    model = PatientModel((("anthropic:a", first), ("anthropic:b", second)), hurry, 120.0)
     reply = await model.complete(asked("Hello"), "c-1")
     assert (reply.items, reply.model) == ((Text("assistant", "Hello."),), "anthropic:b")
     assert [request["model"] for request in wire.requests] == ["claude-sonnet-5", "claude-haiku-4-5"]
