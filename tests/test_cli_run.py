@@ -198,12 +198,12 @@ def test_an_unknown_run_names_the_nearest(console: Console) -> None:
     assert console.run("runs", "resume", f"{run}x").code == 2
 
 
-def test_a_run_that_does_not_wait_cannot_be_resumed(console: Console) -> None:
+def test_resuming_a_finished_run_gives_the_answer_it_has(console: Console) -> None:
     script(console, SAYS)
     run = console.run("run", "desk", "Hi", "--json").json["run_id"]
-    done = console.run("runs", "resume", run, "--json")
-    assert done.code == done.json["error"]["exit_code"] == 2
-    assert run in done.json["error"]["message"]
+    done = console.run("runs", "resume", run)
+    assert (done.code, done.out) == (0, "There are 42 customers.\n")
+    assert len(console.run("runs", "list", "--json").json["runs"]) == 1
 
 
 def test_ctrl_c_cancels_the_run_and_records_it(console: Console) -> None:

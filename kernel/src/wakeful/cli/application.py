@@ -28,7 +28,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-runs = typer.Typer(cls=Commands, help="Look at runs, and take up one that waits.", rich_markup_mode=None)
+runs = typer.Typer(cls=Commands, help="Look at runs, and go on with one that waits.", rich_markup_mode=None)
 plugin = typer.Typer(cls=Commands, help="Work on plugins of your own.", rich_markup_mode=None)
 db = typer.Typer(cls=Commands, help="Make, upgrade and check the database.", rich_markup_mode=None)
 
@@ -154,7 +154,7 @@ def runs_show(run_id: RunId, file: File = DEFAULT_FILE, json: AsJson = False) ->
 
 @runs.command("resume")
 def runs_resume(run_id: RunId, file: File = DEFAULT_FILE, json: AsJson = False, quiet: Quiet = False) -> int:
-    """Take up a run that waited for a person."""
+    """Go on with a run that waits for a person or was left unfinished, and print its answer."""
     from wakeful.cli.run import resume_run
 
     return resume_run(file, run_id, as_json=json, quiet=quiet)

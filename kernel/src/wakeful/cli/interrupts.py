@@ -31,13 +31,23 @@ class Interrupts:
     run_id: str = ""
     count: int = 0
     _task: asyncio.Task[object] | None = field(factory=asyncio.current_task)
+    _cancelling: asyncio.Task[None] | None = None
 
     def interrupt(self) -> None:
         """Cancel the run; the second time, or without a run, the task that waits for it."""
         self.count += 1
-        if self.count == 1 and self.run_id and self.app.cancel(self.run_id):
-            note("cancelling the run; Ctrl-C again gives up waiting for it")
-        elif self._task is not None:
+        if self.count == 1 and self.run_id:
+            self._cancelling = asyncio.ensure_future(self._cancel())
+        else:
+            self._give_up()
+
+    async def _cancel(self) -> None:
+        note("cancelling the run; Ctrl-C again gives up waiting for it")
+        if not await self.app.cancel(self.run_id):
+            self._give_up()
+
+    def _give_up(self) -> None:
+        if self._task is not None:
             self._task.cancel()
 
 
