@@ -51,6 +51,10 @@ class Kit:
     def report(self, message: str) -> None:
         self.reports.append(message)
 
+    @staticmethod
+    def resolve(model: str) -> Model:
+        raise AssertionError(model)
+
 
 @define
 class Bench:
@@ -60,15 +64,12 @@ class Bench:
     bound: list[Any] = field(factory=list)
 
     def bind(self, url: str, model: str = "gpt-5.2", **settings: Json) -> Any:
-        own = OpenAISettings(**({"base_url": url, "api_key": KEY} | settings))
+        values: dict[str, Any] = {"base_url": url, "api_key": KEY, **settings}
+        own = OpenAISettings(**values)
         (provider,) = OpenAI(own, self.kit).model_providers()  # type: ignore[arg-type]  # all it uses
-        bound = provider.bind(model, own, _nothing_else)
+        bound = provider.bind(model, own, self.kit.resolve)
         self.bound.append(bound)
         return bound
-
-
-def _nothing_else(model: str) -> Model:
-    raise AssertionError(model)
 
 
 @pytest.fixture

@@ -108,7 +108,7 @@ def test_an_unknown_model_is_taken_with_care_and_said_once(make_bench: Any) -> N
     kit = make_bench().kit
     own = OpenAISettings(api_key="sk-1234567", base_url=OPENAI)
     (provider,) = OpenAI(own, kit).model_providers()
-    first, _ = (provider.bind("gtp-5.2", own, None) for _ in range(2))
+    first, _ = (provider.bind("gtp-5.2", own, kit.resolve) for _ in range(2))
     assert (first.profile.family, first.profile.window) == ("byte-prefix", 32_000)
     assert len(kit.reports) == 1
     assert kit.reports[0].startswith("unknown model 'gtp-5.2'; did you mean 'gpt-5")

@@ -128,9 +128,7 @@ class Form(ABC):
 
     def _messages(self, request: Request, conversation: str) -> list[bytes]:
         marked = request.marks.items if self.target.marks else frozenset()
-        thread = self._threads.of(conversation)
-        messages = thread.advance(request.items, marked, self.messages)
-        self._threads.trim()
+        messages = self._threads.messages(conversation, request.items, marked, self.messages)
         if not request.system:
             return messages
         on_system = self.target.marks and (request.marks.system or request.marks.tools)

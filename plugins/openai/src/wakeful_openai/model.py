@@ -129,10 +129,10 @@ async def _drive(pieces: AsyncIterator[bytes], decoder: Decoder, reader: Reader)
     """Feed the reader until the server says that it is done; False if the stream just ended."""
     async for piece in pieces:
         for event, data in decoder.feed(piece):
-            if data == _DONE or await reader.feed(event, data):
+            if data.strip() == _DONE or await reader.feed(event, data):
                 return True
     for event, data in decoder.end():
-        if data == _DONE or await reader.feed(event, data):
+        if data.strip() == _DONE or await reader.feed(event, data):
             return True
     return False
 

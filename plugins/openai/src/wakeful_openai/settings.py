@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Any, Literal
 
 from attrs import field, frozen
-
-from wakeful.types import Json
 
 
 @frozen
@@ -75,7 +73,7 @@ class OpenAISettings:
     parallel_calls: bool = field(
         default=True, metadata={"help": "whether a reply may hold several calls at once"}
     )
-    extra: Mapping[str, Json] = field(
+    extra: Mapping[str, Any] = field(
         factory=dict,
         metadata={"help": "more fields for the body of every request, for what a server understands"},
     )

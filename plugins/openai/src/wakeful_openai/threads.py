@@ -73,15 +73,17 @@ class Threads:
     """The conversations of a model, the least recently used ones given up first."""
 
     _known: OrderedDict[str, Thread] = field(factory=OrderedDict)
+    _size: int = 0
 
-    def of(self, conversation: str) -> Thread:
-        """Return the thread of a conversation, a new one if it is not known."""
+    def messages(
+        self, conversation: str, items: tuple[Item, ...], marked: frozenset[int], make: Make
+    ) -> list[bytes]:
+        """Return the messages of a conversation, made as far as they are new."""
         thread = self._known.setdefault(conversation, Thread())
         self._known.move_to_end(conversation)
-        return thread
-
-    def trim(self) -> None:
-        """Forget threads until what is kept is within its bound."""
-        total = sum(thread.size for thread in self._known.values())
-        while total > KEPT_BYTES and len(self._known) > 1:
-            total -= self._known.popitem(last=False)[1].size
+        before = thread.size
+        messages = thread.advance(items, marked, make)
+        self._size += thread.size - before
+        while self._size > KEPT_BYTES and len(self._known) > 1:
+            self._size -= self._known.popitem(last=False)[1].size
+        return messages
