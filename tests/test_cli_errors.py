@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -12,68 +11,12 @@ import pytest
 from attrs import field, frozen
 
 from tests.cli import Console
-
-CONFIG = """
-[store]
-url = "sqlite:///wakeful.db?{options}"
-
-[plugins]
-enable = [{plugins}]
-
-[agents.desk]
-model = "replay:script.jsonl"
-actions = ["tools:*"]
-"""
-TOOLS = '''
-from wakeful import action
-
-
-@action(effect="read", output_trust="trusted")
-def count_customers(region: str) -> int:
-    """Count customers."""
-    return 42
-'''
-SAYS = json.dumps({"text": "Forty-two."}) + "\n"
-PLUGIN = """
-from wakeful import action, hookimpl
-
-
-class Plugin:
-    @hookimpl
-    {hook}
-"""
-GIVES_A_TOOL = '''def tool_actions(self, agent):
-        @action(name="look up", effect="read", output_trust="trusted")
-        def look_up() -> str:
-            """Look up."""
-            return ""
-
-        return [look_up]
-'''
-FILLS_A_SLOT = """def prompt_window(self, agent):
-        return self
-
-    def select(self, run):
-        return None
-"""
+from tests.desk import FILLS_A_SLOT, GIVES_A_TOOL, SAYS, TOOLS, broken_plugin, configure, plugin, project
 
 
 @pytest.fixture
 def console(tmp_path: Path) -> Console:
-    console = Console(tmp_path)
-    configure(console)
-    console.write("tools.py", TOOLS)
-    console.write("script.jsonl", SAYS)
-    return console
-
-
-def configure(console: Console, *plugins: str, options: str = "timeout=0.3", extra: str = "") -> None:
-    listed = ", ".join(f'"{name}"' for name in plugins)
-    console.write("wakeful.toml", CONFIG.format(plugins=listed, options=options) + extra)
-
-
-def plugin(console: Console, name: str, hook: str, requires: tuple[str, ...] = ()) -> None:
-    console.install(f"wk_{name}", PLUGIN.format(hook=hook), {name: "Plugin"}, requires=requires)
+    return project(tmp_path)
 
 
 @frozen
@@ -90,11 +33,6 @@ class Case:
 
 def no_file(console: Console) -> None:
     (console.folder / "wakeful.toml").unlink()
-
-
-def broken_plugin(console: Console) -> None:
-    console.install("wk_broken", "import not_there_at_all\n", {"broken": "Plugin"})
-    configure(console, "broken")
 
 
 def needy_plugin(console: Console) -> None:
@@ -297,34 +235,3 @@ def test_every_problem_of_a_file_is_reported_at_once(console: Console) -> None:
     done = console.run("run", "desk", "Hello", "--json")
     assert done.code == 2
     assert len(done.errors) == len(done.json["error"]["problems"]) == 2
-
-
-def test_a_broken_agent_does_not_stop_the_others(console: Console) -> None:
-    broken_plugin(console)
-    healthy = '\n[agents.other]\nmodel = "replay:script.jsonl"\nplugins = { disable = ["broken"] }\n'
-    configure(console, "broken", extra=healthy)
-    assert console.run("run", "other", "Hello", "--quiet").out == "Forty-two.\n"
-    assert console.run("run", "desk", "Hello").code == 2
-    done = console.run("doctor")
-    assert done.code == 2
-    assert "agent desk: cannot be built" in done.out
-    assert "agent other\n" in done.out
-
-
-def test_a_plugin_can_be_left_out_from_outside(console: Console) -> None:
-    broken_plugin(console)
-    console.env["WAKEFUL_DISABLE"] = "broken"
-    assert console.run("run", "desk", "Hello", "--quiet").out == "Forty-two.\n"
-    assert "WAKEFUL_DISABLE leaves out: broken" in console.run("doctor").out
-
-
-def test_what_is_not_foreseen_is_one_line_and_shows_where_on_request(console: Console) -> None:
-    source = "def fail(json: bool = False):\n    raise KeyError('surprise')\n"
-    console.install("wk_command", source, {"fail": "fail"}, group="wakeful.commands")
-    done = console.run("fail", "--json")
-    assert (done.code, done.errors) == (1, ["unexpected KeyError: 'surprise' (--traceback shows where)"])
-    assert done.json["error"]["type"] == "KeyError"
-    assert "Traceback" not in done.err
-    shown = console.run("--traceback", "fail")
-    assert "Traceback" in shown.err
-    assert "wk_command.py" in shown.err
