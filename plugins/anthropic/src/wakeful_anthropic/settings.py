@@ -7,8 +7,6 @@ from typing import Any, Literal
 
 from attrs import Attribute, field, frozen
 
-from wakeful.types import Json
-
 #: Smallest thinking budget in tokens that the API takes (its reference, ``thinking.budget_tokens``).
 SMALLEST_BUDGET = 1024
 
@@ -102,7 +100,7 @@ class AnthropicSettings:
         default=(),
         metadata=_help("with `tool_search`: tools that stay declared in full, as names or globs (`crm_*`)"),
     )
-    server_tools: tuple[Mapping[str, Json], ...] = field(
+    server_tools: tuple[Mapping[str, Any], ...] = field(
         default=(), metadata=_help("tools that the provider runs, as tables the API's reference describes")
     )
     betas: tuple[str, ...] = field(
