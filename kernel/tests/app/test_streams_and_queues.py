@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import text as sql
 
 from wakeful import ActionContext, Agent, action, hookimpl
-from wakeful.testing import Database, Gate, ScriptedModel, say
+from wakeful.testing import Database, Gate, ScriptedModel, say, shown
 from wakeful.types import (
     Answer,
     ConfigError,
@@ -166,14 +166,14 @@ async def test_state_that_fails_is_left_out_and_noticed(wakeful_app: Any, store:
     model = ScriptedModel(["Done."])
     async with wakeful_app(Agent(model=model, plugins=[Bad(), Good()])) as app:
         events = await heard(app.stream("agent", "Go"))
-    assert model.requests[0].items[-1].text == "<runtime-state>\n## time\nnine\n</runtime-state>"
+    assert shown(model.requests[0].items[-1]) == "<runtime-state>\n## time\nnine\n</runtime-state>"
     (notice,) = [event for event in events if isinstance(event, Notice)]
     assert notice.source == "bad"
     assert "no clock" in notice.message
 
 
 async def test_context_is_placed_in_fixed_order_whoever_answers_first(wakeful_app: Any) -> None:
-    gates = [Gate(), Gate()]
+    gates: list[Gate] = []
 
     class Memory:
         def __init__(self, place: int) -> None:
@@ -191,15 +191,14 @@ async def test_context_is_placed_in_fixed_order_whoever_answers_first(wakeful_ap
             raise ConnectionError("no memory")
 
     for first in (0, 1):
-        for gate in gates:
-            gate.__init__()
+        gates[:] = [Gate(), Gate()]
         gates[first].open()
         model = ScriptedModel([say(calls=["ping"]), "Done."])
         agent = Agent(model=model, actions=[ping], plugins=[Memory(1), Lost(), Memory(0)])
         async with wakeful_app(agent) as app:
             events = await heard(app.stream("agent", "Go", conversation=f"c{first}"))
         block = "<runtime-state>\n## memory0\nfact 0\n\n## memory1\nfact 1\n</runtime-state>"
-        assert [request.items[-1].text for request in model.requests] == [block, block]
+        assert [shown(request.items[-1]) for request in model.requests] == [block, block]
         assert ["no memory" in event.message for event in events if isinstance(event, Notice)] == [True]
 
 
@@ -311,7 +310,7 @@ async def test_plugin_state_is_bound_to_its_plugin_and_applied_in_call_order(
     assert store.rows("select plugin, key, value from plugin_state") == [
         {"plugin": "notes", "key": "last", "value": '"a"'}
     ]
-    texts = [item.text for item in model.requests[2].items if hasattr(item, "call_id")]
+    texts = [shown(item) for item in model.requests[2].items if hasattr(item, "call_id")]
     assert ['"nothing","a"' in texts[0], '"nothing","b"' in texts[1]] == [True, True]
     assert '"c","a"' in texts[3]  # the last write of the first step is what the second one reads
 
@@ -328,14 +327,14 @@ async def test_a_plugin_asks_the_model_and_the_question_adds_no_rows(
         @hookimpl
         async def turn_ended(self, run: Run) -> None:
             reply = await self.services.ask(run, "title", "Give a title.")
-            await self.services.save(run, {"title": reply.items[0].text})
+            await self.services.save(run, {"title": shown(reply.items[0])})
 
     model = ScriptedModel(["Done.", say("A fine day", usage={"output": 3}), "Again."])
     async with wakeful_app(Agent(model=model, plugins=[Asks])) as app:
         await app.send("agent", "Go", conversation="c")
         title = store.rows("select plugin, key, value from plugin_state")
     assert title == [{"plugin": "asks", "key": "title", "value": '"A fine day"'}]
-    assert [item.text for item in model.requests[1].items] == ["Go", "Done.", "Give a title."]
+    assert [shown(item) for item in model.requests[1].items] == ["Go", "Done.", "Give a title."]
     assert model.requests[1].tools == model.requests[0].tools
     assert [row["kind"] for row in store.rows("select kind from message order by seq")] == [
         "user",

@@ -13,7 +13,7 @@ from sqlalchemy import insert, select, update
 from wakeful import Agent, action, hookimpl
 from wakeful.store.tables import plugin_state
 from wakeful.store.verify import verify
-from wakeful.testing import Database, Gate, ScriptedModel, say
+from wakeful.testing import Database, Gate, ScriptedModel, say, shown
 from wakeful.types import (
     ApprovalRequest,
     Invocation,
@@ -21,6 +21,7 @@ from wakeful.types import (
     Judgement,
     NotAvailableError,
     NotFoundError,
+    Request,
     Run,
     RunStatus,
     Services,
@@ -116,11 +117,18 @@ def agent(*replies: Any, actions: Sequence[Any] = (pay, ping)) -> Agent:
     return Agent(model=ScriptedModel(list(replies)), actions=actions, plugins=[Careful])
 
 
+def asked(desk: Agent) -> list[Request]:
+    """Return what the agent's model was asked."""
+    assert isinstance(desk.model, ScriptedModel)
+    return desk.model.requests
+
+
 HELD = say("Let me ask.", calls=["ping", ("pay", {"euros": 50}), ("pay", {"euros": 5})])
 
 
 async def legal(app: Any) -> list[str]:
-    return await app.store.read(lambda conn: [str(problem) for problem in verify(conn)])
+    found: list[str] = await app.store.read(lambda conn: [str(problem) for problem in verify(conn)])
+    return found
 
 
 async def test_a_held_call_parks_the_run_and_the_approval_carries_it_out(wakeful_app: Any) -> None:
@@ -141,10 +149,10 @@ async def test_a_held_call_parks_the_run_and_the_approval_carries_it_out(wakeful
         assert paid == [5, 50]
         assert await legal(app) == []
         assert await app.approvals.list() == ()
-    waiting, late = desk.model.requests[1].items[-2], desk.model.requests[2].items[-1]
-    assert "waits for a person's approval: over 10 euros" in waiting.text
-    assert "A person decided about the call run-1/1/1" in late.text
-    assert "paid 50" in late.text
+    waiting, late = asked(desk)[1].items[-2], asked(desk)[2].items[-1]
+    assert "waits for a person's approval: over 10 euros" in shown(waiting)
+    assert "A person decided about the call run-1/1/1" in shown(late)
+    assert "paid 50" in shown(late)
 
 
 async def test_an_approval_survives_the_process(wakeful_app: Any, store: Database) -> None:
@@ -176,7 +184,7 @@ async def test_a_rejection_reaches_the_model_and_nothing_runs(wakeful_app: Any) 
         assert (await app.resume(parked.run_id)).text == "Understood."
         assert await legal(app) == []
     assert paid == [5]
-    assert "REJECTED" in desk.model.requests[2].items[-1].text
+    assert "REJECTED" in shown(asked(desk)[2].items[-1])
 
 
 async def test_edited_arguments_run_and_are_judged_again(wakeful_app: Any) -> None:
@@ -190,7 +198,7 @@ async def test_edited_arguments_run_and_are_judged_again(wakeful_app: Any) -> No
         await app.approvals.approve(again.pending[0], by="ana", args={"euros": 5000})
         await app.resume(again.run_id)
     assert paid == [5, 40, 5]
-    assert "too much for anybody" in desk.model.requests[-1].items[-1].text
+    assert "too much for anybody" in shown(asked(desk)[-1].items[-1])
 
 
 async def test_edited_arguments_are_checked_like_any_other(wakeful_app: Any) -> None:
@@ -200,7 +208,7 @@ async def test_edited_arguments_are_checked_like_any_other(wakeful_app: Any) -> 
         await app.approvals.approve(parked.pending[0], by="ana", args={"cents": 1})
         await app.resume(parked.run_id)
     assert paid == [5]
-    assert "UNKNOWN_ARGUMENT" in desk.model.requests[-1].items[-1].text
+    assert "UNKNOWN_ARGUMENT" in shown(asked(desk)[-1].items[-1])
 
 
 async def test_a_request_is_decided_once(wakeful_app: Any) -> None:
@@ -232,11 +240,11 @@ async def test_approvals_without_a_plugin_say_what_is_missing(wakeful_app: Any) 
             await app.approvals.list()
 
 
-async def test_only_a_waiting_run_can_be_resumed(wakeful_app: Any) -> None:
+async def test_resuming_a_run_that_has_ended_gives_its_answer(wakeful_app: Any) -> None:
     async with wakeful_app(agent("Hi.")) as app:
         answer = await app.send("agent", "Hello")
-        with pytest.raises(NotFoundError, match="completed"):
-            await app.resume(answer.run_id)
+        again = await app.resume(answer.run_id)
+        assert (again.text, again.status) == ("Hi.", RunStatus.COMPLETED)
         with pytest.raises(NotFoundError, match=r"did you mean 'run-1'\?"):
             await app.resume("run-l")
 
@@ -259,7 +267,7 @@ async def test_limits_hold_for_late_calls_too(wakeful_app: Any) -> None:
         await app.approvals.approve(parked.pending[0], by="ana")
         await app.resume(parked.run_id)
     assert paid == [1, 2]
-    assert "LIMIT_REACHED" in desk.model.requests[-1].items[-1].text
+    assert "LIMIT_REACHED" in shown(asked(desk)[-1].items[-1])
 
 
 async def test_cancelling_a_late_call_records_what_became_of_it(wakeful_app: Any, store: Database) -> None:
@@ -281,7 +289,7 @@ async def test_cancelling_a_late_call_records_what_became_of_it(wakeful_app: Any
         await app.approvals.approve(parked.pending[0], by="ana")
         resuming = asyncio.ensure_future(app.resume(parked.run_id))
         await gate.reached()
-        app.cancel(parked.run_id)
+        await app.cancel(parked.run_id)
         assert (await resuming).status is RunStatus.CANCELLED
         assert await legal(app) == []
     (call,) = store.rows("select status, code from action_call")
@@ -304,4 +312,4 @@ async def test_a_request_that_cannot_be_stored_denies_the_call(wakeful_app: Any)
         assert (answer.status, answer.pending) == (RunStatus.COMPLETED, ())
         assert await legal(app) == []
     assert paid == [5]
-    assert "no paper left" in desk.model.requests[-1].items[-2].text
+    assert "no paper left" in shown(asked(desk)[-1].items[-2])

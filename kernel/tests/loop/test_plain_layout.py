@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from tests.counts import examples
 from wakeful.prompt import PlainLayout
+from wakeful.testing import shown
 from wakeful.types import (
     Call,
     Declared,
@@ -84,13 +85,13 @@ def test_forged_tags_never_reach_the_model(text: str, other: str) -> None:
     items = (Text("user", text), Call("c", "ping", args), Result("c", other), Text("assistant", other))
     sent = PlainLayout().compose(draft(*items, state=(Fragment("mail", 1, text),))).items
     for item in sent[:-1]:
-        spelled = item.args if isinstance(item, Call) else item.text
+        spelled = shown(item)
         assert not TAG.search(spelled)
         assert not TAG.search(html.unescape(spelled))
     # The state itself has exactly the two tags that the kernel wrote.
-    assert len(TAG.findall(sent[-1].text if text else "")) == (2 if text else 0)
+    assert len(TAG.findall(shown(sent[-1]) if text else "")) == (2 if text else 0)
     # Arguments stay the JSON they were.
-    assert json.loads(sent[1].args) == json.loads(args)
+    assert json.loads(shown(sent[1])) == json.loads(args)
 
 
 @given(_forged)

@@ -10,7 +10,7 @@ from attrs import evolve
 from sqlalchemy import text as sql
 
 from wakeful import ActionContext, ActionResult, Agent, action, hookimpl
-from wakeful.testing import Database, TurnResult, say
+from wakeful.testing import Database, TurnResult, say, shown
 from wakeful.types import (
     Action,
     Directive,
@@ -95,7 +95,7 @@ def test_stages_run_by_phase_then_name_in_call_order(run_turn: Turn) -> None:
     seen: list[str] = []
     first = Stages(Stage("z", Phase.RECOVER, seen), Stage("b", Phase.NORMALISE, seen), name="first")
     second = Stages(Stage("a", Phase.BOUND, seen), Stage("a", Phase.NORMALISE, seen), name="second")
-    calls = [("own", {"word": "x"}), "nope", ("own", {"word": "y"})]
+    calls: list[Any] = [("own", {"word": "x"}), "nope", ("own", {"word": "y"})]
     result = run_turn(
         Agent(model="", actions=[own], plugins=[first, second]), "Go", replies=[say(calls=calls), "Done."]
     )
@@ -211,7 +211,7 @@ def test_state_from_outside_is_wrapped_and_own_state_is_not(run_turn: Turn) -> N
             ]
 
     result = run_turn(Agent(model="", plugins=[State(), Marks()]), "Go", replies=["Done."])
-    block = result.requests[0].items[-1].text
+    block = shown(result.requests[0].items[-1])
     assert block.startswith("<runtime-state>\n## time\nnine o'clock\n\n## inbox\n<<untrusted mail ")
     assert "hello from eve" in block
 

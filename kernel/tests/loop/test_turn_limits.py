@@ -12,7 +12,7 @@ import pytest
 
 from wakeful import ActionContext, Agent, Limits, action, hookimpl
 from wakeful.store.verify import verify
-from wakeful.testing import Database, FakeClock, Gate, ScriptedModel, TurnResult, say
+from wakeful.testing import Database, FakeClock, Gate, ScriptedModel, TurnResult, say, shown
 from wakeful.types import (
     ActionEnded,
     Answer,
@@ -48,7 +48,8 @@ def gated(gate: Gate, **settings: Any) -> Any:
 
 async def legal(app: Any) -> list[str]:
     """Return what is wrong with any transcript of the application's database."""
-    return await app.store.read(lambda conn: [str(problem) for problem in verify(conn)])
+    found: list[str] = await app.store.read(lambda conn: [str(problem) for problem in verify(conn)])
+    return found
 
 
 # ---- limits
@@ -153,8 +154,8 @@ async def test_an_action_that_takes_too_long_is_given_up(wakeful_app: Any, clock
     assert answer.text == "Done."
     assert cleaned.is_set()
     late, quick = model.requests[1].items[-2:]
-    assert "**Result:** TIMEOUT — Slow did not end within 5 s" in late.text
-    assert "pong" in quick.text
+    assert "**Result:** TIMEOUT — Slow did not end within 5 s" in shown(late)
+    assert "pong" in shown(quick)
 
 
 def test_a_time_out_inside_an_action_is_the_actions_own(run_turn: Turn) -> None:
@@ -177,11 +178,11 @@ async def test_cancelling_while_the_model_thinks(wakeful_app: Any, store: Databa
     async with wakeful_app(Agent(model=model)) as app:
         sending = asyncio.ensure_future(app.send("agent", "Go", conversation="c"))
         await gate.reached()
-        assert app.cancel("run-1")
+        assert await app.cancel("run-1")
         answer = await sending
         assert answer.status is RunStatus.CANCELLED
         assert await legal(app) == []
-        assert not app.cancel("run-1")
+        assert not await app.cancel("run-1")
         gate.open()
         model.replies = ["Next."] * 9
         assert (await app.send("agent", "Again", conversation="c")).text == "Next."
@@ -205,7 +206,7 @@ async def test_cancelling_while_actions_run_keeps_what_is_finished(wakeful_app: 
         listening = asyncio.ensure_future(heard(app.stream("agent", "Go", conversation="c")))
         await gate.reached()
         await finished(app, "ping")
-        app.cancel("run-1")
+        await app.cancel("run-1")
         events = await listening
         assert await legal(app) == []
     assert isinstance(events[-1], RunEnded)
@@ -266,15 +267,20 @@ class Trap(FakeClock):
 
 @pytest.mark.parametrize("by_caller", [True, False])
 async def test_cancelling_at_any_moment_leaves_a_legal_transcript(wakeful_app: Any, by_caller: bool) -> None:
-    replies = [say("One.", calls=["ping", "nope", "ping"]), say(calls=["ping"]), "Done."]
+    replies: list[Any] = [say("One.", calls=["ping", "nope", "ping"]), say(calls=["ping"]), "Done."]
     trap, outcomes, moment = Trap(), set(), 0
     agent = Agent(model=ScriptedModel(replies), actions=[ping], plugins=[Slow()])
     async with wakeful_app(agent, clock=trap) as app:
         while trap.left <= 0:  # until a turn ends before the trap
             moment += 1
             sending = asyncio.ensure_future(app.send("agent", "Go", conversation=f"c{moment}"))
-            trap.set(moment, sending.cancel if by_caller else partial(app.cancel, f"run-{moment}"))
-            (outcome,) = await asyncio.gather(sending, return_exceptions=True)
+            loop = asyncio.get_running_loop()
+
+            def spring(run: str = f"run-{moment}") -> None:
+                loop.call_soon_threadsafe(asyncio.ensure_future, app.cancel(run))
+
+            trap.set(moment, sending.cancel if by_caller else spring)
+            outcome: Any = (await asyncio.gather(sending, return_exceptions=True))[0]
             assert isinstance(outcome, Answer | asyncio.CancelledError), outcome
             assert await legal(app) == [], f"cancelled at moment {moment}"
             assert await app.store.read(_running) == 0, f"cancelled at moment {moment}"

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from typing import Any
 
 from wakeful import ActionContext, Agent, action
-from wakeful.testing import Database, Gate, ScriptedModel, TurnResult, run_turn, say
-from wakeful.types import ActionError, RowKind, RunStatus, Text, Trust
+from wakeful.testing import Database, Gate, ScriptedModel, TurnResult, run_turn, say, shown
+from wakeful.types import ActionError, Result, RunStatus, Text, Trust
 
 Turn = Callable[..., TurnResult]
 
@@ -63,7 +63,7 @@ def test_a_turn_leaves_its_rows_in_order_without_gaps(run_turn: Turn) -> None:
     assert kinds(result) == ["user", "assistant", "result", "assistant"]
     assert [row.seq for row in result.rows] == [1, 2, 3, 4]
     assert [row.step for row in result.rows] == [0, 1, 1, 2]
-    assert result.rows[2].items[0].text == "## Add ✓\n**Result:** SUCCESS\n**Output:**\n- `result`: 3"
+    assert shown(result.rows[2].items[0]) == "## Add ✓\n**Result:** SUCCESS\n**Output:**\n- `result`: 3"
     assert result.rows[2].meta["message_type"] == "action-result"
     assert result.rows[2].meta["turn_added"] == 1
     first, second = result.requests
@@ -79,7 +79,7 @@ def test_a_conversation_goes_on_with_the_next_turn(run_turn: Turn) -> None:
     assert [answer.text for answer in result.answers] == ["Hi.", "Hi again."]
     assert [row.seq for row in result.rows] == [1, 2, 3, 4]
     assert [row.turn for row in result.rows] == [1, 1, 2, 2]
-    assert [item.text for item in result.requests[1].items] == ["Hello", "Hi.", "And again"]
+    assert [shown(item) for item in result.requests[1].items] == ["Hello", "Hi.", "And again"]
 
 
 def test_records_and_rows_agree(run_turn: Turn, store: Database) -> None:
@@ -136,7 +136,7 @@ async def test_results_stand_in_call_order_whatever_ends_first(wakeful_app: Any)
         for name in "cab":
             gates[name].open()
         events = await listening
-    texts = [item.text for item in model.requests[1].items[-3:]]
+    texts = [shown(item) for item in model.requests[1].items[-3:]]
     assert [text[-1] for text in texts] == ["a", "b", "c"]
     ended = [event.invocation.index for event in events if type(event).__name__ == "ActionEnded"]
     assert ended == [0, 1, 2]
@@ -193,7 +193,8 @@ def test_an_action_fails_with_its_own_code_and_words(run_turn: Turn) -> None:
     assert unplanned.result.code == "ERROR"
     assert "KeyError" in unplanned.text
     assert unplanned.result.trust is Trust.UNTRUSTED
-    assert [row.items[0].failed for row in result.rows if row.kind is RowKind.RESULT] == [True, True]
+    failed = [item.failed for row in result.rows for item in row.items if isinstance(item, Result)]
+    assert failed == [True, True]
 
 
 def test_a_plain_function_runs_beside_the_loop(run_turn: Turn) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from wakeful import Agent, action, hookimpl
-from wakeful.testing import Database, FakeClock, FakeIds, Gate, ScriptedModel, run_turn, say
+from wakeful.testing import Database, FakeClock, FakeIds, Gate, ScriptedModel, run_turn, say, shown
 from wakeful.types import (
     Call,
     ConfigError,
@@ -135,7 +135,7 @@ async def test_a_script_fails_when_it_says_so_and_when_it_is_over() -> None:
 
 async def test_every_conversation_begins_at_the_first_reply() -> None:
     model = ScriptedModel(["One.", "Two."])
-    said = [(await model.complete(REQUEST, name)).items[0].text for name in ("a", "b", "a", "b")]
+    said = [shown((await model.complete(REQUEST, name)).items[0]) for name in ("a", "b", "a", "b")]
     assert said == ["One.", "One.", "Two.", "Two."]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import logging
 from collections.abc import AsyncIterator, Mapping
@@ -17,18 +16,16 @@ from sqlalchemy import select
 from wakeful.app.approvals import ApprovalDesk
 from wakeful.app.build import Builder
 from wakeful.app.definition import Agent, Blueprint, blueprint
+from wakeful.app.desk import Input
+from wakeful.app.engine import Engine
 from wakeful.app.plugins import Ambient, Platform
 from wakeful.app.report import AgentReport, report
-from wakeful.app.runs import Runs, streamed
+from wakeful.app.runs import streamed
 from wakeful.config import AppConfig, StoreConfig, load_config
 from wakeful.loop.agent import BuiltAgent
 from wakeful.loop.ask import side_question
-from wakeful.loop.journal import Journal
-from wakeful.loop.late import carry_out
-from wakeful.loop.live import EmitEvent, Live
-from wakeful.loop.opening import Opening, open_turn, store_context, take_up
-from wakeful.loop.redact import Redactor
-from wakeful.loop.turn import drive
+from wakeful.loop.live import EmitEvent
+from wakeful.runtime import EmbeddedRuntime
 from wakeful.store.engine import Store
 from wakeful.store.records import run_ids
 from wakeful.store.tables import run as run_table
@@ -37,7 +34,6 @@ from wakeful.types import (
     Answer,
     Clock,
     ConfigError,
-    EpochStarted,
     Event,
     IdSource,
     Json,
@@ -46,12 +42,13 @@ from wakeful.types import (
     Problem,
     Reply,
     Run,
-    RunStarted,
     nearest,
 )
-from wakeful.waiting import outlast
 
 log = logging.getLogger("wakeful")
+
+#: Runs at once in one process. A run waits for models and actions most of the time.
+CONCURRENCY = 500
 
 
 async def _unheard(event: Event) -> None:
@@ -71,12 +68,11 @@ class App:
         """Keep what :func:`open` made; agents are built by it."""
         self.store = store
         self.agents: dict[str, BuiltAgent] = {}
-        self.approvals = ApprovalDesk(self.agents, store)
         self._ambient, self._plans, self._where = ambient, plans, where
         self._problems: dict[str, tuple[Problem, ...]] = {}
-        self._journal = Journal(store, ambient.clock)
-        self._redactor = Redactor.of(ambient.secrets)
-        self._runs = Runs()
+        self.runtime = EmbeddedRuntime(store, ambient.clock, ambient.ids.new("process"))
+        self._engine = Engine(store, ambient, self.runtime, self._agent)
+        self.approvals = ApprovalDesk(self.agents, store, self._engine.desk)
 
     # ---- agents
     def names(self) -> tuple[str, ...]:
@@ -111,7 +107,6 @@ class App:
 
         Raises:
             NotFoundError, ConfigError: no such agent, or it could not be built.
-            ConversationBusyError: another process runs the conversation.
             StoreError: the database cannot be used.
         """
         return await self._turn(agent, text, conversation, user, _unheard)
@@ -129,11 +124,13 @@ class App:
                 yield event
 
     async def resume(self, run_id: str) -> Answer:
-        """Take up a run that waited for a person: carry out what was decided, then go on.
+        """Go on with a run that waits for a person or was left by a process that ended; return its answer.
+
+        Decisions wake their run by themselves; this waits for it. A run with nothing to go on with gives
+        the answer it has.
 
         Raises:
-            NotFoundError: there is no such run, or it does not wait.
-            ConversationBusyError: another run of its conversation is active.
+            NotFoundError: there is no such run.
         """
         return await self._resume(run_id, _unheard)
 
@@ -143,79 +140,27 @@ class App:
             async for event in events:
                 yield event
 
-    def cancel(self, run_id: str) -> bool:
-        """End a run of this process as cancelled; False if it is not running here."""
-        return self._runs.cancel(run_id)
+    async def cancel(self, run_id: str) -> bool:
+        """End a run as cancelled, in whatever process it runs; False if it has ended or is unknown."""
+        return await self._engine.cancel(run_id)
 
     # ---- inside
     async def _turn(
         self, name: str, text: str, conversation: str | None, user: str, emit: EmitEvent
     ) -> Answer:
-        agent = self._agent(name)
+        self._agent(name)
         ids = self._ambient.ids
         thread = conversation or ids.new("conv")
-        run_id = ids.new("run")
-        async with self._runs.lane(thread):
-            return await self._runs.complete(
-                run_id, self._open_and_drive(agent, run_id, thread, text, user, emit)
-            )
-
-    async def _open_and_drive(
-        self, agent: BuiltAgent, run_id: str, thread: str, text: str, user: str, emit: EmitEvent
-    ) -> Answer:
-        opening = Opening(run_id, thread, user, text, self._ambient.ids.secret(), self._ambient.clock.now())
-        opened, cancelled = await outlast(self.store.write(lambda conn: open_turn(conn, agent, opening)))
-
-        async def begin(live: Live) -> None:
-            await emit(RunStarted(run_id, thread, agent.name))
-            if opened.new_epoch:
-                await emit(EpochStarted(run_id, opened.run.epoch.id, opened.run.epoch.reason))
-            if cancelled:
-                raise asyncio.CancelledError
-            await self._retrieve(live)
-
-        return await self._drive(self._live(agent, opened.run, emit), begin)
+        return await self._engine.turn(Input(ids.new("run"), thread, name, user, text), emit)
 
     async def _resume(self, run_id: str, emit: EmitEvent) -> Answer:
         found = await self._find(run_id)
-        agent = self._agent(found.agent)
-        async with self._runs.lane(found.conversation_id):
-            return await self._runs.complete(run_id, self._take_up_and_drive(agent, run_id, emit))
-
-    async def _take_up_and_drive(self, agent: BuiltAgent, run_id: str, emit: EmitEvent) -> Answer:
-        now = self._ambient.clock.now()
-        view, cancelled = await outlast(self.store.write(lambda conn: take_up(conn, agent, run_id, now)))
-
-        async def begin(live: Live) -> None:
-            await emit(RunStarted(run_id, view.conversation, agent.name))
-            if cancelled:
-                raise asyncio.CancelledError
-            await carry_out(live)
-
-        return await self._drive(self._live(agent, view, emit), begin)
-
-    async def _drive(self, live: Live, first: Any) -> Answer:
-        self._runs.lives[live.run.id] = live
-        try:
-            return await drive(live, first)
-        finally:
-            del self._runs.lives[live.run.id]
-
-    async def _retrieve(self, live: Live) -> None:
-        """Retrieve context at the start of a turn and keep it for a resume."""
-        fragments, failures = await live.agent.plugins.context(live.run)
-        await live.note(failures)
-        if fragments:
-            live.update(context=fragments)
-            await self.store.write(lambda conn: store_context(conn, live.run.id, fragments))
-
-    def _live(self, agent: BuiltAgent, view: Run, emit: EmitEvent) -> Live:
-        clock = self._ambient.clock
-        return Live(agent, self.store, self._journal, clock, self._redactor, emit, view, clock.monotonic())
+        self._agent(found.agent)
+        return await self._engine.resume(run_id, found.conversation_id, emit)
 
     async def ask(self, run: Run, kind: str, text: str) -> Reply:
         """Answer a plugin's question to the model of a run in progress; see ``Services.ask``."""
-        live = self._runs.lives.get(run.id)
+        live = self._engine.runs.lives.get(run.id)
         if live is None:
             msg = f"run {run.id} is not in progress in this process"
             raise NotFoundError(msg)
@@ -248,8 +193,12 @@ class App:
             except ConfigError as error:
                 self._problems[name] = error.problems
 
+    async def _start(self, concurrency: int) -> None:
+        await self.runtime.start(self._engine.handlers(), concurrency=concurrency)
+        await self._engine.desk.send()
+
     async def _close(self, platform: Platform) -> None:
-        await self._runs.close()
+        await self._engine.close()
         closing: dict[int, object] = {id(plugin): plugin for plugin in platform.all()}
         for agent in self.agents.values():
             closing.update((id(plugin), plugin) for plugin in (*agent.instances.values(), agent.model))
@@ -270,6 +219,7 @@ async def open(  # noqa: A001  (the name users type: wakeful.open)
     clock: Clock | None = None,
     ids: IdSource | None = None,
     model: Model | None = None,
+    concurrency: int = CONCURRENCY,
 ) -> AsyncIterator[App]:
     """Open the agents of a file, or one written in Python.
 
@@ -281,6 +231,7 @@ async def open(  # noqa: A001  (the name users type: wakeful.open)
         clock: where time comes from; default: the machine.
         ids: where ids come from; default: the machine.
         model: a model object that every agent asks instead of its own, e.g. a scripted one.
+        concurrency: runs at once in this process; more wait their turn.
 
     Raises:
         ConfigError: the file is missing or wrong; holds every problem.
@@ -299,6 +250,7 @@ async def open(  # noqa: A001  (the name users type: wakeful.open)
     app = App(store, ambient, plans, where)
     try:
         app._build(Builder(ambient, platform, store, app.ask, where))  # noqa: SLF001  (made here)
+        await app._start(concurrency)  # noqa: SLF001  (made here)
         yield app
     finally:
         await app._close(platform)  # noqa: SLF001  (made here)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from attrs import frozen
 
+from wakeful.app.desk import Desk
 from wakeful.loop.agent import BuiltAgent
 from wakeful.loop.late import decide
 from wakeful.store.engine import Store
@@ -18,6 +19,7 @@ class ApprovalDesk:
 
     agents: Mapping[str, BuiltAgent]
     store: Store
+    desk: Desk
 
     async def list(self, run_id: str = "") -> tuple[ApprovalRequest, ...]:
         """Return the undecided requests of a run, or of all runs.
@@ -32,7 +34,7 @@ class ApprovalDesk:
         return tuple(found.values())
 
     async def approve(self, request_id: str, *, by: str, args: Json = None) -> ApprovalRequest:
-        """Allow a held call, perhaps with other arguments; ``app.resume`` then carries it out.
+        """Allow a held call, perhaps with other arguments; its run wakes up and carries it out.
 
         Raises:
             NotFoundError: unknown, decided already, or not this person's to decide.
@@ -40,7 +42,7 @@ class ApprovalDesk:
         return await self._decide(request_id, yes=True, by=by, args=args)
 
     async def reject(self, request_id: str, *, by: str) -> ApprovalRequest:
-        """Refuse a held call; ``app.resume`` then tells the model.
+        """Refuse a held call; its run wakes up and tells the model.
 
         Raises:
             NotFoundError: unknown, decided already, or not this person's to decide.
@@ -49,8 +51,9 @@ class ApprovalDesk:
 
     async def _decide(self, request_id: str, *, yes: bool, by: str, args: Json = None) -> ApprovalRequest:
         for slot in self._slots():
-            request = await decide(self.store, slot, request_id, yes=yes, by=by, args=args)
+            request = await decide(self.store, slot, request_id, self.desk.wake, yes=yes, by=by, args=args)
             if request is not None:
+                await self.desk.send()
                 return request
         open_ids = [request.id for request in await self.list()]
         msg = f"request {request_id!r} is unknown, already decided, or not for {by!r} to decide"

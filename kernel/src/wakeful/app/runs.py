@@ -1,57 +1,77 @@
-"""The runs in progress: one at a time for a conversation, each in a task of its own."""
+"""The runs in progress in this process, and whoever waits for runs here or elsewhere."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncGenerator, Callable, Coroutine
+from contextlib import suppress
 from typing import Any
 
 from attrs import define, field
 
-from wakeful.loop.live import Live
-from wakeful.types import Answer, Event, NotAvailableError, RunEnded
+from wakeful.loop.live import EmitEvent, Live
+from wakeful.types import Answer, Event, RunEnded
 
 #: Events that wait for a reader of a stream; the run waits for the reader beyond that.
 EVENTS = 256
 
 
 @define(eq=False)
-class Lane:
-    """The queue of turns of one conversation in this process."""
+class Waiter:
+    """Somebody who waits for a run and hears its events, if it runs in this process.
 
-    lock: asyncio.Lock = field(factory=asyncio.Lock)
-    users: int = 0
+    Args:
+        emit: passes events on.
+        item: the work item whose end is the end of the waiting, if the run itself does not end before.
+    """
+
+    emit: EmitEvent
+    item: str
+    answer: asyncio.Future[Answer] = field(factory=lambda: asyncio.get_running_loop().create_future())
+
+    def tell(self, answer: Answer) -> None:
+        """Give the answer, once."""
+        if not self.answer.done():
+            self.answer.set_result(answer)
+
+    def fail(self, error: BaseException) -> None:
+        """Give an error instead, once."""
+        if not self.answer.done():
+            self.answer.set_exception(error)
 
 
 @define(eq=False)
 class Runs:
-    """Everything that runs in this application."""
+    """Everything that runs, or is waited for, in this application."""
 
-    lanes: dict[str, Lane] = field(factory=dict)
     lives: dict[str, Live] = field(factory=dict)
     tasks: dict[str, asyncio.Task[Answer]] = field(factory=dict)
-    closed: bool = False
+    waiters: dict[str, list[Waiter]] = field(factory=dict)
 
-    @asynccontextmanager
-    async def lane(self, conversation: str) -> AsyncIterator[None]:
-        """Wait until no other turn of ``conversation`` runs in this process, in order of arrival."""
-        lane = self.lanes.setdefault(conversation, Lane())
-        lane.users += 1
-        try:
-            async with lane.lock:
-                if self.closed:
-                    raise NotAvailableError("the application is closed")
-                yield
-        finally:
-            lane.users -= 1
-            if not lane.users:
-                del self.lanes[conversation]
+    def emitter(self, run_id: str) -> EmitEvent:
+        """Return what passes events to everybody who waits for a run."""
 
-    async def complete(self, key: str, work: Coroutine[Any, Any, Answer]) -> Answer:
+        async def emit(event: Event) -> None:
+            for waiter in tuple(self.waiters.get(run_id, ())):
+                await waiter.emit(event)
+
+        return emit
+
+    def tell(self, run_id: str, answer: Answer, item: str | None = None) -> None:
+        """Give everybody who waits for a run its answer, or only who waits for one item."""
+        for waiter in self.waiters.get(run_id, ()):
+            if item is None or waiter.item == item:
+                waiter.tell(answer)
+
+    def fail(self, run_id: str, error: BaseException) -> None:
+        """Give everybody who waits for a run an error."""
+        for waiter in self.waiters.get(run_id, ()):
+            waiter.fail(error)
+
+    async def complete(self, run_id: str, work: Coroutine[Any, Any, Answer]) -> Answer:
         """Run ``work`` in a task of its own; if the caller is cancelled it ends as cancelled first."""
         task = asyncio.ensure_future(work)
-        self.tasks[key] = task
+        self.tasks[run_id] = task
         try:
             return await asyncio.shield(task)
         except asyncio.CancelledError:
@@ -60,20 +80,17 @@ class Runs:
                 await task
             raise
         finally:
-            self.tasks.pop(key, None)
+            self.tasks.pop(run_id, None)
 
-    def cancel(self, key: str) -> bool:
-        """Cancel a run of this process; False if there is none."""
-        task = self.tasks.get(key)
+    def cancel(self, run_id: str) -> bool:
+        """Cancel a run of this process; False if it is not running here."""
+        task = self.tasks.get(run_id)
         return task.cancel() if task is not None else False
 
-    async def close(self) -> None:
-        """Cancel what runs and wait for its end; what waits for its turn never begins."""
-        self.closed = True
-        tasks = list(self.tasks.values())
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+    def abandon(self) -> None:
+        """Mark the runs that nobody here waits for: they are for another process to finish."""
+        for run_id, live in self.lives.items():
+            live.abandoned = not self.waiters.get(run_id)
 
 
 async def streamed(
@@ -85,15 +102,7 @@ async def streamed(
         start: given the function that takes events, returns the work.
     """
     queue: asyncio.Queue[Event | BaseException] = asyncio.Queue(EVENTS)
-
-    async def run() -> None:
-        try:
-            await start(queue.put)
-        except BaseException as error:
-            await queue.put(error)
-            raise
-
-    task = asyncio.ensure_future(run())
+    task = asyncio.ensure_future(_feed(queue, start))
     try:
         while True:
             event = await queue.get()
@@ -111,3 +120,24 @@ async def streamed(
             await asyncio.wait({task}, timeout=0.05)
         if not task.cancelled():
             task.exception()
+
+
+async def _feed(
+    queue: asyncio.Queue[Event | BaseException],
+    start: Callable[[Callable[[Event], Any]], Coroutine[Any, Any, Answer]],
+) -> None:
+    """Put the events of a run into the queue, its end or its error last."""
+    ended = False
+
+    async def take(event: Event) -> None:
+        nonlocal ended
+        ended = ended or isinstance(event, RunEnded)
+        await queue.put(event)
+
+    try:
+        answer = await start(take)
+    except BaseException as error:
+        await queue.put(error)
+        raise
+    if not ended:  # it ran in another process; its events are not here
+        await queue.put(RunEnded(answer))

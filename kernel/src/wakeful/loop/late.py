@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from sqlalchemy import select, update
@@ -19,7 +19,7 @@ from wakeful.loop.live import Live
 from wakeful.loop.recorded import load_raw, outcome_unknown
 from wakeful.loop.statements import append_rows, guard, save_state
 from wakeful.policy import judge_one
-from wakeful.store.tables import action_call
+from wakeful.store.tables import action_call, run
 from wakeful.tools.arguments import check_arguments
 from wakeful.types import (
     ActionEnded,
@@ -29,11 +29,13 @@ from wakeful.types import (
     Call,
     Invocation,
     Json,
+    Priority,
     Row,
     RowKind,
     Text,
     Trust,
     Verdict,
+    WorkItem,
     canonical,
     failure,
 )
@@ -44,15 +46,18 @@ if TYPE_CHECKING:
 
     from wakeful.store.engine import Store
 
+#: Stores a wake-up in a transaction that is under way.
+Wake = Callable[["Connection", WorkItem], None]
+
 #: Verdicts that even an approval does not override.
 FINAL = frozenset({Verdict.DENY, Verdict.DEFER})
 
 
 async def decide(
-    store: Store, approvals: Approvals, request_id: str, *, yes: bool, by: str, args: Json = None
+    store: Store, approvals: Approvals, request_id: str, wake: Wake, *, yes: bool, by: str, args: Json = None
 ) -> ApprovalRequest | None:
-    """Settle a request and mark its call, in one transaction; None if it was not to be had."""
-    async with store.transaction() as tx:
+    """Settle a request, mark its call and wake its run, in one transaction; None if it was not to be had."""
+    async with store.transaction(durable=True) as tx:
         request = await approvals.settle(tx, request_id, yes=yes, by=by, args=args)
         if request is None:
             return None
@@ -60,6 +65,10 @@ async def decide(
         status = "approved" if yes else "rejected"
         if await tx.exec(held.values(status=status, args=canonical(request.args))) != 1:
             return None
+        conversations = select(run.c.conversation_id).where(run.c.id == request.run)
+        (conversation,) = (await tx.all(conversations))[0]
+        item = WorkItem(f"resume:{request.id}", "resume", conversation, {"run": request.run}, Priority.RESUME)
+        await tx.run(lambda conn: wake(conn, item))
         return request
 
 

@@ -8,8 +8,10 @@ from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime, timedelta
 
 from attrs import define, field
+from sqlalchemy import Connection
 
 from wakeful.runtime import claims, items
+from wakeful.runtime.batches import Batch
 from wakeful.runtime.held import Held, Why
 from wakeful.runtime.keeping import Keeper
 from wakeful.runtime.outcomes import Outcomes
@@ -56,11 +58,17 @@ class EmbeddedRuntime:
     _handlers: Mapping[str, Handler] = field(factory=dict, init=False)
     _concurrency: int = field(default=0, init=False)
     _running: dict[str, Held] = field(factory=dict, init=False)
+    # Two: rows that are new to all, and rows that only their holder writes; see Batch for why that matters.
+    _submits: Batch = field(init=False)
+    _ends: Batch = field(init=False)
     _tasks: set[asyncio.Task[None]] = field(factory=set, init=False)
     _serving: asyncio.Task[None] | None = field(default=None, init=False)
     _keeping: asyncio.Task[None] | None = field(default=None, init=False)
     _wake: asyncio.Event = field(factory=asyncio.Event, init=False)
     _stopping: bool = field(default=False, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._submits, self._ends = Batch(self.store), Batch(self.store)
 
     @property
     def caps(self) -> RuntimeCaps:
@@ -82,17 +90,24 @@ class EmbeddedRuntime:
             raise RuntimeError("the runtime runs already; stop it before it is started again")
         self._handlers, self._concurrency = dict(handlers), concurrency
         self._stopping = False
-        keeper = Keeper(self.store, self.clock, self._lease, self._running, self.wake)
+        keeper = Keeper(self.store, self._ends, self.clock, self._lease, self._running, self.wake)
         self._serving = asyncio.create_task(self._forever(self._look), name="work queue")
         self._keeping = asyncio.create_task(self._forever(keeper.tick), name="work leases")
 
     async def submit(self, item: WorkItem) -> bool:
         """Store an item and wake this process; False if its id is known."""
         now = self.clock.now()
-        submitter = self.submitter(item)
-        new = await self.store.write(lambda conn: items.submit(conn, item, submitter, now))
+        row = items.row(item, self.submitter(item), now)
+        new = await self._submits.write(lambda conn: items.insert(conn, row), sort=item.id)
         self.wake()
         return new
+
+    def enlist(self, conn: Connection, item: WorkItem) -> bool:
+        """Store an item in somebody else's transaction on the same database; :meth:`wake` follows it.
+
+        The kernel stores inputs and decisions together with their wake-ups this way.
+        """
+        return items.submit(conn, item, self.submitter(item), self.clock.now())
 
     def submitter(self, item: WorkItem) -> str:
         """Return to whom an item should be left at first: this runtime if it can start it now, else ""."""
@@ -206,7 +221,7 @@ class EmbeddedRuntime:
     async def _finish(self, held: Held) -> None:
         try:
             how = await held.ended()
-            await settle(Outcomes(self.store, self.clock, self.most_attempts).record(held, how))
+            await settle(Outcomes(self._ends, self.clock, self.most_attempts).record(held, how))
         finally:
             self._running.pop(held.claimed.item.id, None)
             self.wake()

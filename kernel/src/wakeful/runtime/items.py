@@ -6,28 +6,32 @@ Each is one function of a connection that runs in a transaction, the same on SQL
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from typing import Any
 
 from sqlalchemy import Connection, case, delete, func, or_, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
+from wakeful.runtime.statements import HELD
 from wakeful.store.work import work_item
 from wakeful.types import WorkItem, WorkStatus, canonical
 
-#: Statuses that hold an item's key.
-HELD = ("running", "cancelling")
 #: How long the id of an item that ended well is remembered, so that submitting it again does nothing.
 REMEMBERED = timedelta(days=30)
 #: Rows that one :func:`forget` deletes at most, so that it never holds up writers for long.
 FORGET_MOST = 500
 
 _columns = work_item.c
+_INSERT = {
+    "sqlite": sqlite.insert(work_item).on_conflict_do_nothing(index_elements=["id"]),
+    "postgresql": postgresql.insert(work_item).on_conflict_do_nothing(index_elements=["id"]),
+}
 
 
 def submit(conn: Connection, item: WorkItem, submitter: str, now: datetime) -> bool:
-    """Store an item; False if its id is known.
+    """Store an item, in a transaction that may store more; False if its id is known.
 
     Args:
-        conn: where, perhaps in a transaction that stores more.
+        conn: where.
         item: the wake-up.
         submitter: the owner it is left to for a moment, "" for none.
         now: the time, and the item's ``not_before`` if it has none.
@@ -35,7 +39,12 @@ def submit(conn: Connection, item: WorkItem, submitter: str, now: datetime) -> b
     Raises:
         TypeError: the payload is no JSON.
     """
-    values = {
+    return insert(conn, row(item, submitter, now))
+
+
+def row(item: WorkItem, submitter: str, now: datetime) -> dict[str, Any]:
+    """Return the columns of a new item; arguments and errors as for :func:`submit`."""
+    return {
         "id": item.id,
         "kind": item.kind,
         "key": item.key,
@@ -46,9 +55,11 @@ def submit(conn: Connection, item: WorkItem, submitter: str, now: datetime) -> b
         "created_at": now,
         "updated_at": now,
     }
-    dialect = sqlite if conn.dialect.name == "sqlite" else postgresql
-    statement = dialect.insert(work_item).values(**values).on_conflict_do_nothing(index_elements=["id"])
-    return conn.execute(statement).rowcount == 1
+
+
+def insert(conn: Connection, values: dict[str, Any]) -> bool:
+    """Store an item; False if its id is known."""
+    return conn.execute(_INSERT[conn.dialect.name], values).rowcount == 1
 
 
 def reschedule(conn: Connection, item_id: str, not_before: datetime, now: datetime) -> bool:

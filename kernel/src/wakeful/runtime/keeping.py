@@ -10,6 +10,7 @@ from functools import partial
 from attrs import define, field
 
 from wakeful.runtime import claims, items
+from wakeful.runtime.batches import Batch
 from wakeful.runtime.held import Held, Why
 from wakeful.runtime.owners import is_dead
 from wakeful.store.engine import Store
@@ -30,6 +31,7 @@ class Keeper:
 
     Args:
         store: the database.
+        batch: writes what the runtime itself holds.
         clock: the time of leases.
         lease: makes a lease that begins now.
         running: what the runtime executes, by item id; it is changed from outside.
@@ -37,6 +39,7 @@ class Keeper:
     """
 
     store: Store
+    batch: Batch
     clock: Clock
     lease: Callable[[], claims.Lease]
     running: Mapping[str, Held]
@@ -69,7 +72,7 @@ class Keeper:
     async def _renew(self) -> None:
         mine, lease = self._mine(), self.lease()
         claimed = [held.claimed for held in mine]
-        statuses = await self.store.write(lambda conn: claims.renew(conn, lease, claimed))
+        statuses = await self.batch.write(lambda conn: claims.renew(conn, lease, claimed))
         for held in mine:
             status = statuses.get(held.claimed.item.id)
             if status is None:

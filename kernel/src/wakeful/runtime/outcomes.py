@@ -11,8 +11,8 @@ from attrs import frozen
 from sqlalchemy import Connection
 
 from wakeful.runtime import claims
+from wakeful.runtime.batches import Batch
 from wakeful.runtime.held import Held, How, Why
-from wakeful.store.engine import Store
 from wakeful.types import Clock, WorkStatus
 
 log = logging.getLogger("wakeful")
@@ -26,12 +26,12 @@ class Outcomes:
     """Stores the ends of attempts.
 
     Args:
-        store: the database.
+        batch: writes them.
         clock: the time of pauses.
         most_attempts: tries before an item becomes a dead letter.
     """
 
-    store: Store
+    batch: Batch
     clock: Clock
     most_attempts: int
 
@@ -46,7 +46,7 @@ class Outcomes:
         statement = self._statement(held, how)
         while held.why is not Why.LOST:
             try:
-                written = await self.store.write(statement)
+                written = await self.batch.write(statement)
             except Exception as error:  # noqa: BLE001  (whatever it is, the end must not get lost)
                 if self.clock.now() >= held.until:
                     break

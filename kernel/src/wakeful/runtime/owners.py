@@ -6,7 +6,7 @@ machines, and containers that share a database, judge each other by the lease al
 from a later one that got its pid. Where there is no ``/proc``, place and start are empty and again only the
 lease counts.
 
-A virtual machine that is cloned while it runs takes its boot id along: give the clones host names of their own.
+A virtual machine that is cloned while it runs takes its boot id along: give clones host names of their own.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from wakeful.testing.databases import Database
     from wakeful.testing.gates import Gate
     from wakeful.testing.ids import FakeIds
-    from wakeful.testing.models import Say, ScriptedModel, say
+    from wakeful.testing.models import Say, ScriptedModel, say, shown
     from wakeful.testing.runtime import RuntimeConformance
     from wakeful.testing.turns import TurnResult, run_turn
 
@@ -30,6 +30,7 @@ _WHERE = {
     "TurnResult": "turns",
     "run_turn": "turns",
     "say": "models",
+    "shown": "models",
 }
 
 __all__ = [
@@ -44,6 +45,7 @@ __all__ = [
     "TurnResult",
     "run_turn",
     "say",
+    "shown",
 ]
 
 

@@ -94,6 +94,13 @@ def say(
     return Say(text, spelled, thinking, None if stop is None else Stop(stop), counted, error, wait)
 
 
+def shown(item: Item) -> str:
+    """Return what an item of a request or a row says: its text, a call's arguments, nothing for a block."""
+    if isinstance(item, Call):
+        return item.args
+    return "" if isinstance(item, Opaque) else item.text
+
+
 Scripted = Say | str | Reply | Exception
 Line = Scripted | Callable[[Request], Any]
 

@@ -1,0 +1,226 @@
+"""What waits for a run: inputs in their order, wake-ups that go with them, answers as they are stored."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from functools import partial
+from typing import Any, Protocol, runtime_checkable
+
+from attrs import frozen
+from sqlalchemy import Connection, Executable, Select, insert, select, update
+
+from wakeful.store.engine import Store
+from wakeful.store.tables import action_call, run
+from wakeful.store.work import inbox, outbox
+from wakeful.types import (
+    Answer,
+    Disposition,
+    RunStatus,
+    Usage,
+    WorkItem,
+    WorkRuntime,
+    canonical,
+    clean_text,
+)
+
+#: Outbox rows that are sent in one go.
+BATCH = 100
+
+
+@runtime_checkable
+class SharesDatabase(Protocol):
+    """A runtime whose queue is in the same database, so that an item can be part of a transaction."""
+
+    def enlist(self, conn: Connection, item: WorkItem) -> bool:
+        """Store an item in a transaction that is under way."""
+        ...
+
+    def wake(self) -> None:
+        """Look at the queue after that transaction."""
+        ...
+
+
+@frozen
+class Input:
+    """An input of a conversation, and the id of the run that will answer it."""
+
+    run_id: str
+    conversation: str
+    agent: str
+    user: str
+    text: str
+
+
+@frozen
+class Left:
+    """A run to take up: one that another process left, or (``parked``) one that a person has decided on."""
+
+    run_id: str
+    agent: str
+    parked: bool
+
+
+@frozen(eq=False)
+class Desk:
+    """Stores inputs and wake-ups together, so that neither is ever without the other.
+
+    Args:
+        store: the database.
+        runtime: what the wake-ups are for. One that shares the database enlists them in the same
+            transaction; any other gets them from the outbox afterwards.
+        now: the time.
+    """
+
+    store: Store
+    runtime: WorkRuntime
+    now: Callable[[], datetime]
+
+    async def put(self, given: Input, item: WorkItem) -> None:
+        """Store an input with its wake-up."""
+        now = self.now()
+        values = {
+            "conversation_id": given.conversation,
+            "agent": given.agent,
+            "user": given.user,
+            "text": clean_text(given.text),
+            "run_id": given.run_id,
+            "created_at": now,
+        }
+
+        def write(conn: Connection) -> None:
+            conn.execute(insert(inbox).values(**values))
+            self.wake(conn, item)
+
+        await self.store.write(write)
+        await self.send()
+
+    def wake(self, conn: Connection, item: WorkItem) -> None:
+        """Store a wake-up in somebody else's transaction; :meth:`send` follows after it."""
+        if isinstance(self.runtime, SharesDatabase):
+            self.runtime.enlist(conn, item)
+            return
+        value = {
+            "id": item.id,
+            "kind": item.kind,
+            "key": item.key,
+            "payload": item.payload,
+            "priority": item.priority,
+        }
+        conn.execute(insert(outbox).values(item=canonical(value), created_at=self.now()))
+
+    async def send(self) -> None:
+        """Submit what the outbox holds; also what a process left there that ended in between."""
+        if isinstance(self.runtime, SharesDatabase):
+            self.runtime.wake()
+            return
+        while rows := await self.store.read(_unsent):
+            for row in rows:
+                await self.runtime.submit(WorkItem(**json.loads(row.item)))
+            sent = update(outbox).where(outbox.c.id.in_([row.id for row in rows])).values(sent=1)
+            await self.store.write(partial(_execute, sent))
+
+    async def withdraw(self, run_id: str) -> bool:
+        """Take back an input whose run has not begun; False if it has."""
+        statement = update(inbox).where(inbox.c.run_id == run_id, inbox.c.taken == 0).values(taken=1)
+        return await self.store.write(lambda conn: conn.execute(statement).rowcount) == 1
+
+
+def _unsent(conn: Connection) -> Sequence[Any]:
+    query = select(outbox.c.id, outbox.c.item).where(outbox.c.sent == 0).order_by(outbox.c.id).limit(BATCH)
+    return conn.execute(query).all()
+
+
+def _execute(statement: Executable, conn: Connection) -> None:
+    conn.execute(statement)
+
+
+def take(conn: Connection, run_id: str) -> bool:
+    """Mark an input as taken, in the transaction that starts its run; False if it was withdrawn."""
+    statement = update(inbox).where(inbox.c.run_id == run_id, inbox.c.taken == 0).values(taken=1)
+    return conn.execute(statement).rowcount == 1
+
+
+def status_of(conn: Connection, run_id: str) -> RunStatus | None:
+    """Return the status of a run; None if it has not begun."""
+    found = conn.execute(select(run.c.status).where(run.c.id == run_id)).scalar()
+    return None if found is None else RunStatus(found)
+
+
+def next_due(conn: Connection, conversation: str, run_id: str, kind: str) -> Input | Left | Answer | None:
+    """Return what an item of a conversation makes happen next.
+
+    Whoever holds the key may take over a run that is marked as running: its process has ended, or lost its
+    lease. Inputs are taken in the order of the inbox, whatever order their items arrive in.
+
+    Args:
+        conn: a reading connection.
+        conversation: the item's key.
+        run_id: the run it is about.
+        kind: ``run`` or ``resume``.
+
+    Returns:
+        A run to take up, an input to answer, or, when nothing is left to do, the run's answer so far.
+    """
+    orphan = select(run.c.id, run.c.agent).where(
+        run.c.conversation_id == conversation, run.c.status == RunStatus.RUNNING.value
+    )
+    left = conn.execute(orphan).first()
+    if left is not None:
+        return Left(left.id, left.agent, parked=False)
+    if kind == "resume":
+        parked = conn.execute(_decided(run_id)).first()
+        if parked is not None:
+            return Left(run_id, parked.agent, parked=True)
+    untaken = select(inbox.c.id).where(inbox.c.run_id == run_id, inbox.c.taken == 0)
+    if conn.execute(untaken).first() is None:
+        return stored_answer(conn, run_id)
+    oldest = (
+        select(inbox.c.run_id, inbox.c.conversation_id, inbox.c.agent, inbox.c.user, inbox.c.text)
+        .where(inbox.c.conversation_id == conversation, inbox.c.taken == 0)
+        .order_by(inbox.c.id)
+        .limit(1)
+    )
+    return Input(*conn.execute(oldest).one())
+
+
+def _decided(run_id: str) -> Select[Any]:
+    """Return the query for a parked run with decisions that nobody has acted on."""
+    return (
+        select(run.c.agent)
+        .join(action_call, run.c.id == action_call.c.run_id)
+        .where(run.c.id == run_id, run.c.status.in_(("awaiting_approval", "awaiting_feedback")))
+        .where(action_call.c.status.in_(("approved", "rejected", "executing")))
+        .limit(1)
+    )
+
+
+def stored_answer(conn: Connection, run_id: str) -> Answer | None:
+    """Return the answer of a run that has ended or waits for a person; None otherwise."""
+    row = conn.execute(select(run).where(run.c.id == run_id)).mappings().first()
+    if row is None or row["status"] == RunStatus.RUNNING.value:
+        return None
+    held = select(action_call.c.approval_id).where(
+        action_call.c.run_id == run_id, action_call.c.status == "held", action_call.c.approval_id.is_not(None)
+    )
+    pending = conn.execute(
+        held.order_by(action_call.c.step, action_call.c.index_, action_call.c.inner)
+    ).scalars()
+    return Answer(
+        text=row["text"],
+        status=RunStatus(row["status"]),
+        run_id=run_id,
+        conversation=row["conversation_id"],
+        disposition=Disposition(row["disposition"]),
+        reaction=row["reaction"],
+        usage=Usage(
+            row["tokens_read"],
+            row["tokens_write"],
+            row["tokens_uncached"],
+            row["tokens_output"],
+            row["cost"],
+        ),
+        pending=tuple(str(request) for request in pending),
+        error=row["error"],
+    )

@@ -1,0 +1,272 @@
+"""From wake-ups to runs: what a work item of a conversation makes happen."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from functools import partial
+from typing import Any
+
+from attrs import define, field
+from sqlalchemy import Connection
+
+from wakeful.app.desk import Desk, Input, Left, next_due, status_of, stored_answer, take
+from wakeful.app.plugins import Ambient
+from wakeful.app.runs import Runs, Waiter
+from wakeful.loop.agent import BuiltAgent
+from wakeful.loop.journal import Journal
+from wakeful.loop.late import carry_out
+from wakeful.loop.live import EmitEvent, Live
+from wakeful.loop.opening import Opened, Opening, open_turn, store_context, take_up
+from wakeful.loop.recover import recover
+from wakeful.loop.redact import Redactor
+from wakeful.loop.turn import Outcome, drive
+from wakeful.store.engine import Store
+from wakeful.types import (
+    Answer,
+    Claim,
+    EpochStarted,
+    FencedError,
+    Handler,
+    NotAvailableError,
+    Priority,
+    Run,
+    RunStarted,
+    RunStatus,
+    WorkItem,
+    WorkRuntime,
+    WorkStatus,
+)
+from wakeful.waiting import outlast, stop
+
+#: Seconds between looks at a run that another process may be executing.
+LOOK_S = 1.0
+
+First = Callable[[Live], Awaitable[Outcome | None]]
+
+
+def item_of(run_id: str) -> str:
+    """Return the id of the work item that starts a run."""
+    return f"run:{run_id}"
+
+
+def withdrawn(run_id: str, conversation: str) -> Answer:
+    """Return the answer of a run that was cancelled before it began; it leaves no record."""
+    return Answer("The run was cancelled before it began.", RunStatus.CANCELLED, run_id, conversation)
+
+
+@define(eq=False)
+class Engine:
+    """Executes the work items of conversations, and waits for runs wherever they are executed.
+
+    Args:
+        store, ambient, runtime: where, by which clock, and by what.
+        agent: finds an agent by name; raises what is wrong with it.
+    """
+
+    store: Store
+    ambient: Ambient
+    runtime: WorkRuntime
+    agent: Callable[[str], BuiltAgent]
+    runs: Runs = field(factory=Runs)
+    desk: Desk = field(init=False)
+    closed: bool = False
+    _journal: Journal = field(init=False)
+    _redactor: Redactor = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.desk = Desk(self.store, self.runtime, self.ambient.clock.now)
+        self._journal = Journal(self.store, self.ambient.clock)
+        self._redactor = Redactor.of(self.ambient.secrets)
+
+    def handlers(self) -> Mapping[str, Handler]:
+        """Return what to do with each kind of item."""
+        return {"run": self._handle, "resume": self._handle}
+
+    # ---- asking for runs
+    async def turn(self, given: Input, emit: EmitEvent) -> Answer:
+        """Store an input and return the answer of its run."""
+        item = WorkItem(
+            item_of(given.run_id), "run", given.conversation, {"run": given.run_id}, Priority.INTERACTIVE
+        )
+        return await self._await(given.run_id, Waiter(emit, item.id), partial(self.desk.put, given, item))
+
+    async def resume(self, run_id: str, conversation: str, emit: EmitEvent) -> Answer:
+        """Wake a run up and return its answer."""
+        item_id = self.ambient.ids.new("resume")
+        item = WorkItem(item_id, "resume", conversation, {"run": run_id}, Priority.RESUME)
+        return await self._await(run_id, Waiter(emit, item_id), partial(self.runtime.submit, item))
+
+    async def _await(self, run_id: str, waiter: Waiter, begin: Callable[[], Awaitable[object]]) -> Answer:
+        if self.closed:
+            raise NotAvailableError("the application is closed")
+        self.runs.waiters.setdefault(run_id, []).append(waiter)
+        try:
+            await begin()
+            return await self._answer(run_id, waiter)
+        except asyncio.CancelledError:
+            await outlast(self._cancelled(run_id, waiter))
+            raise
+        finally:
+            waiters = self.runs.waiters[run_id]
+            waiters.remove(waiter)
+            if not waiters:
+                del self.runs.waiters[run_id]
+
+    async def _answer(self, run_id: str, waiter: Waiter) -> Answer:
+        """Wait for the answer; another process may be the one that stores it."""
+        while True:
+            timer = asyncio.ensure_future(self.ambient.clock.sleep(LOOK_S))
+            either: set[asyncio.Future[Any]] = {waiter.answer, timer}
+            try:
+                await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                await stop(timer)
+            if waiter.answer.done():
+                return waiter.answer.result()
+            if run_id not in self.runs.lives:
+                await self._look(run_id, waiter)
+
+    async def _look(self, run_id: str, waiter: Waiter) -> None:
+        """See whether the item has ended elsewhere, and with what."""
+        status = await self.runtime.status(waiter.item)
+        if status is WorkStatus.FAILED:
+            waiter.fail(NotAvailableError(f"run {run_id} failed on every attempt; see 'wakeful doctor'"))
+        elif status is None or status.ended:
+            answer = await self.store.read(lambda conn: stored_answer(conn, run_id))
+            waiter.tell(answer or withdrawn(run_id, ""))
+
+    async def _cancelled(self, run_id: str, waiter: Waiter) -> None:
+        """End a run whose caller went away, and wait until it has ended."""
+        await self.cancel(run_id)
+        if run_id in self.runs.tasks and not waiter.answer.done():
+            await asyncio.wait({waiter.answer})
+        if waiter.answer.done() and not waiter.answer.cancelled():
+            waiter.answer.exception()
+
+    async def cancel(self, run_id: str) -> bool:
+        """End a run as cancelled, wherever it is; False if it has ended or is unknown."""
+        if self.runs.cancel(run_id):
+            return True
+        if await self.desk.withdraw(run_id):
+            await self.runtime.cancel(item_of(run_id))
+            self.runs.tell(run_id, withdrawn(run_id, ""))
+            return True
+        status = await self.store.read(lambda conn: status_of(conn, run_id))
+        if status is not RunStatus.RUNNING:
+            return False
+        return self.runs.cancel(run_id) or await self.runtime.cancel(item_of(run_id))
+
+    # ---- executing them
+    async def _handle(self, claim: Claim) -> None:
+        """Do whatever there is to do in a conversation, until the item's own run has been seen to."""
+        conversation, run_id, kind = claim.item.key, claim.item.payload["run"], claim.item.kind
+        seen: set[str] = set()
+        try:
+            while True:
+                due = await self.store.read(lambda conn: next_due(conn, conversation, run_id, kind))
+                if isinstance(due, Input):
+                    await self._open(due)
+                elif isinstance(due, Left):
+                    await self._take_up(due.run_id, due.agent, carry_out if due.parked else self._recover)
+                else:
+                    break
+                seen.add(due.run_id)
+        except asyncio.CancelledError:
+            if run_id in seen and self.closed:
+                return  # the item's own run has ended: there is nothing to give back
+            raise
+        if due is not None:
+            self.runs.tell(run_id, due, claim.item.id)
+
+    async def _open(self, given: Input) -> None:
+        await self._complete(given.run_id, self._open_and_drive(given))
+
+    async def _take_up(self, run_id: str, agent: str, first: First) -> None:
+        await self._complete(run_id, self._take_up_and_drive(run_id, agent, first))
+
+    async def _complete(self, run_id: str, work: Coroutine[Any, Any, Answer]) -> None:
+        """Execute a run; tell who waits how it ended, or what went wrong in this process."""
+        try:
+            answer = await self.runs.complete(run_id, work)
+        except FencedError:
+            return  # it goes on elsewhere; whoever waits here will see its end in the database
+        except Exception as error:
+            self.runs.fail(run_id, error)
+            raise
+        self.runs.tell(run_id, answer)
+
+    async def _open_and_drive(self, given: Input) -> Answer:
+        agent = self.agent(given.agent)
+        now, secret = self.ambient.clock.now(), self.ambient.ids.secret()
+        opening = Opening(given.run_id, given.conversation, given.user, given.text, secret, now)
+
+        def begin(conn: Connection) -> Opened | None:
+            return open_turn(conn, agent, opening) if take(conn, given.run_id) else None
+
+        opened, cancelled = await outlast(self.store.write(begin))
+        if opened is None:
+            return withdrawn(given.run_id, given.conversation)
+        emit = self.runs.emitter(given.run_id)
+
+        async def first(live: Live) -> Outcome | None:
+            await emit(RunStarted(given.run_id, given.conversation, agent.name))
+            if opened.new_epoch:
+                await emit(EpochStarted(given.run_id, opened.run.epoch.id, opened.run.epoch.reason))
+            return await self._begin(live, self._retrieve, cancelled=cancelled)
+
+        return await self._drive(self._live(agent, opened.run), first)
+
+    async def _take_up_and_drive(self, run_id: str, name: str, then: First) -> Answer:
+        agent = self.agent(name)
+        now = self.ambient.clock.now()
+        view, cancelled = await outlast(self.store.write(lambda conn: take_up(conn, agent, run_id, now)))
+
+        async def first(live: Live) -> Outcome | None:
+            await live.emit(RunStarted(run_id, view.conversation, agent.name))
+            return await self._begin(live, then, cancelled=cancelled)
+
+        return await self._drive(self._live(agent, view), first)
+
+    async def _begin(self, live: Live, then: First, *, cancelled: bool) -> Outcome | None:
+        if cancelled:
+            raise asyncio.CancelledError
+        return await then(live)
+
+    async def _drive(self, live: Live, first: First) -> Answer:
+        self.runs.lives[live.run.id] = live
+        try:
+            return await drive(live, first)
+        finally:
+            del self.runs.lives[live.run.id]
+
+    async def _retrieve(self, live: Live) -> None:
+        """Retrieve context at the start of a turn and keep it for a resume."""
+        fragments, failures = await live.agent.plugins.context(live.run)
+        await live.note(failures)
+        if fragments:
+            live.update(context=fragments)
+            await self.store.write(lambda conn: store_context(conn, live.run.id, fragments))
+
+    async def _recover(self, live: Live) -> Outcome | None:
+        """Go on with a run whose process ended, from wherever its records stop."""
+        if not live.run.step:
+            await self._retrieve(live)
+        return await recover(live)
+
+    def _live(self, agent: BuiltAgent, view: Run) -> Live:
+        clock, emit = self.ambient.clock, self.runs.emitter(view.id)
+        return Live(agent, self.store, self._journal, clock, self._redactor, emit, view, clock.monotonic())
+
+    async def close(self) -> None:
+        """Stop claiming; end as cancelled what somebody here waits for, give everything else back."""
+        self.closed = True
+        self.runs.abandon()
+        await self.runtime.stop(drain=False)
+        for run_id, waiters in list(self.runs.waiters.items()):
+            answer = await self.store.read(partial(stored_answer, run_id=run_id))
+            for waiter in waiters:
+                if answer is not None:
+                    waiter.tell(answer)
+                else:
+                    waiter.fail(NotAvailableError("the application is closed"))
