@@ -71,8 +71,9 @@ class OpenAIModel:
         await self._connection.close()
 
     async def _priced(self, usage: Usage) -> Usage:
-        if self._prices_read is not None and not self._prices_read.done():
-            await asyncio.wait([self._prices_read])
+        reading, loop = self._prices_read, asyncio.get_running_loop()
+        if reading is not None and not reading.done() and reading.get_loop() is loop:
+            await asyncio.wait([reading])
         return self._prices.priced(usage, self._connection.clock.now())
 
     async def _read_stream(self, response: httpx2.Response, request: Request, emit: Emit | None) -> Reply:
