@@ -1,7 +1,7 @@
 """Leases: finding items that can start, taking, renewing, ending and taking them over.
 
-Each function runs in a transaction, the same on SQLite and PostgreSQL but for one thing: SQLite lets one process
-write at a time, PostgreSQL needs the keys locked while they are looked at.
+Each function runs in a transaction, the same on SQLite and PostgreSQL but for one thing: SQLite lets one
+process write at a time, PostgreSQL needs the keys locked while they are looked at.
 """
 
 from __future__ import annotations

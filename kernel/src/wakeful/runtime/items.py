@@ -22,8 +22,8 @@ FORGET_MOST = 500
 
 _columns = work_item.c
 _INSERT = {
-    "sqlite": sqlite.insert(work_item).on_conflict_do_nothing(index_elements=["id"]),
-    "postgresql": postgresql.insert(work_item).on_conflict_do_nothing(index_elements=["id"]),
+    "sqlite": sqlite.insert(work_item).on_conflict_do_nothing().returning(_columns.id),
+    "postgresql": postgresql.insert(work_item).on_conflict_do_nothing().returning(_columns.id),
 }
 
 
@@ -59,7 +59,7 @@ def row(item: WorkItem, submitter: str, now: datetime) -> dict[str, Any]:
 
 def insert(conn: Connection, values: dict[str, Any]) -> bool:
     """Store an item; False if its id is known."""
-    return conn.execute(_INSERT[conn.dialect.name], values).rowcount == 1
+    return conn.execute(_INSERT[conn.dialect.name], values).first() is not None
 
 
 def reschedule(conn: Connection, item_id: str, not_before: datetime, now: datetime) -> bool:
