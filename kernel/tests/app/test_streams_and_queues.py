@@ -146,7 +146,7 @@ async def test_many_runs_at_once_keep_their_transcripts_apart(wakeful_app: Any) 
             *(app.send("agent", str(n), conversation=f"c{n % 10}", user=f"u{n}") for n in range(10))
         )
         assert all(isinstance(answer, Answer) and answer.text == "Done." for answer in answers)
-        assert asyncio.all_tasks() == {asyncio.current_task()}
+    assert asyncio.all_tasks() == {asyncio.current_task()}
 
 
 # ---- what plugins are asked on the way

@@ -6,7 +6,8 @@ import asyncio
 import inspect
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import jsonschema_rs
@@ -16,6 +17,8 @@ from wakeful.testing.subjects import Subject, agent_with, told
 from wakeful.tools.describe import DESCRIPTION_LIMIT, describe
 from wakeful.types import Action, AgentView, Json, Limits, Profile, canonical
 
+#: Seconds in which the kernel's own tasks of a turn end; those that stay are compared.
+SETTLING = 0.2
 #: Characters on both sides of the first difference that a message shows.
 AROUND = 40
 
@@ -43,20 +46,34 @@ def _spoil(answer: Any) -> None:
 
 
 async def turn(subject: Subject, *, spoiling: bool = False) -> list[str]:
-    """Run a turn with the plugin and return the names of tasks that are still there after it.
+    """Run a turn with the plugin; return the names of tasks that stay behind and would not without it.
 
     Args:
         subject: the plugin.
         spoiling: whether to change everything the instance gives away, before the turn.
     """
-    async with agent_with([subject.name], {subject.name: subject.settings}, subject.folder, ["Hi."]) as app:
+    usual = await _tasks_after_a_turn(subject, (), spoiling=False)
+    found = await _tasks_after_a_turn(subject, (subject.name,), spoiling=spoiling)
+    extra = Counter(kind for kind, _ in found) - Counter(kind for kind, _ in usual)
+    return sorted(f"{name} ({kind})" for kind, name in found if kind in extra)
+
+
+async def _tasks_after_a_turn(
+    subject: Subject, plugins: Sequence[str], *, spoiling: bool
+) -> list[tuple[str, str]]:
+    """Return (coroutine, name) of the tasks that are there when a turn is over and things have settled."""
+    before = asyncio.all_tasks()
+    async with agent_with(plugins, {subject.name: subject.settings}, subject.folder, ["Hi."]) as app:
         assert not app.problems("agent"), told(app.problems("agent"))
         if spoiling:
             for answer in answers(subject, app.agents["agent"].instances[subject.name]):
                 _spoil(answer)
-        before = asyncio.all_tasks()
         await app.send("agent", "Hello")
-        return sorted(task.get_name() for task in asyncio.all_tasks() - before)
+        if left := asyncio.all_tasks() - before:
+            await asyncio.wait(left, timeout=SETTLING)
+        left = asyncio.all_tasks() - before
+    stubborn = {task for task in asyncio.all_tasks() - before if not task.done()}
+    return [(getattr(task.get_coro(), "__qualname__", "?"), task.get_name()) for task in left | stubborn]
 
 
 def same(plugin: str, first: str, other: str, when: str) -> None:
