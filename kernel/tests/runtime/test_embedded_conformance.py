@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 import pytest
 from sqlalchemy import delete
@@ -42,12 +42,12 @@ class TestSqliteFile(RuntimeConformance):
     def _database(self, store: Database) -> None:
         self.url = store.url
 
-    def queue(self, clock: FakeClock):
+    def queue(self, clock: FakeClock) -> AbstractAsyncContextManager[Maker]:
         return embedded(self.url, clock, shared=False)
 
 
 class TestSqliteMemory(RuntimeConformance):
-    def queue(self, clock: FakeClock):
+    def queue(self, clock: FakeClock) -> AbstractAsyncContextManager[Maker]:
         return embedded("sqlite://", clock, shared=True)
 
 
@@ -58,5 +58,5 @@ class TestPostgresql(RuntimeConformance):
     def _database(self, postgresql: str) -> None:
         self.url = postgresql
 
-    def queue(self, clock: FakeClock):
+    def queue(self, clock: FakeClock) -> AbstractAsyncContextManager[Maker]:
         return embedded(self.url, clock, shared=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from itertools import pairwise
 
 from wakeful.testing.runtime_world import RuntimeChecks, World, check
 from wakeful.types import Claim, WorkStatus
@@ -110,7 +111,7 @@ class ItemChecks(RuntimeChecks):
         starts = world.started("a")
         assert [start.claim.attempt for start in starts] == [1, 2, 3, 4]
         moments = [start.at for start in starts]
-        pauses = [later - earlier for earlier, later in zip(moments, moments[1:], strict=False)]
+        pauses = [later - earlier for earlier, later in pairwise(moments)]
         assert pauses == sorted(pauses)
         assert pauses[0] < pauses[-1]
         assert pauses[-1].total_seconds() <= self.longest_pause + world.runtimes[0].caps.timer_precision + 1

@@ -28,7 +28,7 @@ C = TypeVar("C", bound="RuntimeChecks")
 
 @define(eq=False)
 class StallingClock:
-    """A clock on which a runtime's process stands still: a sleep that ends meanwhile goes on until the thaw."""
+    """A clock on which a runtime's process can stand still: no sleep ends between a stall and the thaw."""
 
     base: Clock
     _going: asyncio.Event = field(factory=asyncio.Event, init=False)
@@ -71,9 +71,10 @@ class Start:
 class World:
     """A queue and the runtimes that serve it; handlers do what the payload of an item says.
 
-    ``{"wait": true}`` stands still until :meth:`release`; ``{"cleanup": true}`` does, and when it is cancelled
-    stands still again; ``{"fail": n}`` raises on its first ``n`` attempts; ``{"turns": n}`` gives way ``n``
-    times. Anything else returns at once.
+    ``{"wait": true}`` stands still until :meth:`release`, and ``{"cleanup": true}`` once more when it is
+    cancelled meanwhile; ``"then"`` is ``"return"`` or ``"raise"`` for how it ends after that.
+    ``{"fail": n}`` raises on its first ``n`` attempts; ``{"turns": n}`` gives way ``n`` times. Anything else
+    returns at once.
     """
 
     clock: FakeClock
@@ -127,11 +128,15 @@ class World:
         """Return the starts of an item, in order."""
         return [start for start in self.starts if start.claim.item.id == item_id]
 
+    def tried(self, item_id: str, times: int) -> bool:
+        """Return whether an item has started that many times."""
+        return len(self.started(item_id)) >= times
+
     def release(self, item_id: str, times: int = 1) -> None:
         """Let an item that waits go on, the ``times``-th wait of all its attempts."""
         self._gate(item_id, times).open()
 
-    async def until(self, condition: Callable[[], bool], what: str, *, step: float = STEP_S) -> None:
+    async def until(self, condition: Callable[[], object], what: str, *, step: float = STEP_S) -> None:
         """Wait for something to happen; time moves on by ``step`` whenever every runtime has answered."""
         try:
             async with asyncio.timeout(LIMIT_S):
@@ -147,6 +152,8 @@ class World:
 
     async def at(self, runtime: WorkRuntime, item_id: str, *expected: WorkStatus) -> None:
         """Wait until an item has one of the statuses."""
+        if await runtime.status(item_id) in expected:
+            return
         seen: list[WorkStatus | None] = []
 
         async def ask() -> None:
@@ -239,7 +246,7 @@ class RuntimeChecks(ABC):
 
 
 def check(body: Callable[[C, World], Awaitable[None]]) -> Callable[[C], None]:
-    """Make a test of a coroutine over a :class:`World`: in an event loop of its own, with any settings of pytest."""
+    """Make a test of a coroutine over a :class:`World`: a plain function with an event loop of its own."""
 
     def test(self: C) -> None:
         async def play() -> None:
