@@ -92,7 +92,7 @@ class Player:
             raise ModelError("unknown", "the script is over")
         line = self.replies.pop(0)
         if line.get("cancel"):
-            self.app.cancel(self.run)
+            await self.app.cancel(self.run)
             await asyncio.sleep(0)
         if "error" in line:
             raise ModelError(line["error"], "scripted")
