@@ -71,14 +71,18 @@ class Held:
         work = self._work
         if work is None:
             raise RuntimeError("ask a started attempt only")
+        closing = False
         while not work.done():
             try:
                 await asyncio.wait((work,))
             except asyncio.CancelledError:
+                closing = True
                 self.interrupt(Why.STOPPED)
         if not work.cancelled():
             self.error = work.exception()
             return How.RETURNED if self.error is None else How.RAISED
+        if self.why is None and closing:
+            self.why = Why.STOPPED
         if self.why is None:
             # Nobody here asked for it: something the handler awaited was cancelled under it.
             self.error = asyncio.CancelledError("cancelled from within")

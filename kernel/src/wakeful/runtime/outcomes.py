@@ -55,7 +55,9 @@ class Outcomes:
                 pause = min(2 * pause, longest)
             else:
                 if not written:
-                    log.warning("work item %s was taken over; how it ended here does not count", item_id)
+                    log.warning(
+                        "work item %s had ended or was taken over; its end here does not count", item_id
+                    )
                 return
         log.warning("work item %s was lost (attempt %d); it is tried again", item_id, held.claimed.attempt)
 
