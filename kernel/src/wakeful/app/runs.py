@@ -70,8 +70,13 @@ class Runs:
 
     async def complete(self, run_id: str, work: Coroutine[Any, Any, Answer]) -> Answer:
         """Run ``work`` in a task of its own; if the caller is cancelled it ends as cancelled first."""
-        task = asyncio.ensure_future(work)
-        self.tasks[run_id] = task
+
+        async def begin() -> Answer:
+            # From here on cancelling reaches the work; before, its input can still be withdrawn.
+            self.tasks[run_id] = task
+            return await work
+
+        task = asyncio.ensure_future(begin())
         try:
             return await asyncio.shield(task)
         except asyncio.CancelledError:
@@ -80,6 +85,7 @@ class Runs:
                 await task
             raise
         finally:
+            work.close()  # in case it never began
             self.tasks.pop(run_id, None)
 
     def cancel(self, run_id: str) -> bool:
