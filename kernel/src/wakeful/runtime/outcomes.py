@@ -43,8 +43,9 @@ class Outcomes:
         item_id = held.claimed.item.id
         shortest, longest = PAUSES
         pause = shortest
-        statement = self._statement(held, how)
-        while held.why is not Why.LOST:
+        # Nothing to write, and nothing failed, when the lease was lost.
+        statement = self._statement(held, how) if held.why is not Why.LOST else None
+        while statement is not None and held.why is not Why.LOST:
             try:
                 written = await self.batch.write(statement)
             except Exception as error:  # noqa: BLE001  (whatever it is, the end must not get lost)
