@@ -76,19 +76,25 @@ async def test_an_end_is_written_once_the_database_takes_it(
     await world.at(runtime, "a", WorkStatus.RUNNING)
     with locked(store):
         world.release("a")
-        await elapsed(world, 5)
+        await world.until(
+            lambda: caplog.text.count("the end of work item a could not be written yet") >= 2,
+            "it is tried again and again",
+            step=0.02,
+        )
         assert await runtime.status("a") is WorkStatus.RUNNING
     await world.at(runtime, "a", WorkStatus.DONE)
     assert len(world.started("a")) == 1
-    assert "the end of work item a could not be written yet" in caplog.text
 
 
-async def test_work_goes_on_when_its_lease_could_be_renewed_in_time(world: World, store: Database) -> None:
+async def test_work_goes_on_when_its_lease_could_be_renewed_in_time(
+    world: World, store: Database, caplog: pytest.LogCaptureFixture
+) -> None:
     runtime = await world.runtime()
     await runtime.submit(world.item("a", wait=True))
     await world.at(runtime, "a", WorkStatus.RUNNING)
     with locked(store):
-        await elapsed(world, 15)
+        # Small steps: real time must pass while writers wait for the lock, and the lease not run out.
+        await world.until(lambda: "cannot be used" in caplog.text, "a renewal fails", step=0.02)
     await elapsed(world, 60)
     world.release("a")
     await world.at(runtime, "a", WorkStatus.DONE)
