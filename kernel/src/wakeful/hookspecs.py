@@ -35,6 +35,7 @@ from wakeful.types import (
     AgentView,
     Answer,
     Approvals,
+    BackgroundService,
     Envelope,
     Fragment,
     Invocation,
@@ -187,6 +188,15 @@ class PlatformHooks(Protocol):
     @_hook(Kind.DECLARE)
     def model_providers(self) -> Sequence[Provider]:
         """Give providers; a scheme is the name of exactly one."""
+
+    @_hook(Kind.DECLARE)
+    def background_services(self) -> Sequence[BackgroundService]:
+        """Give what runs beside the agents while the application is open, e.g. a local server.
+
+        Asked once, after the agents are built, so that a provider knows which models are in use. Services
+        start at the same time, before any run, and stop after the last. One that fails, or does not start
+        in time, is a problem of the agents that use the plugin; others run.
+        """
 
     @_hook(Kind.DECLARE)
     def store_tables(self) -> Sequence[Lineage]:

@@ -14,6 +14,7 @@ from attrs import evolve
 from sqlalchemy import select
 
 from wakeful.app.approvals import ApprovalDesk
+from wakeful.app.background import Background, of_agent
 from wakeful.app.build import Builder
 from wakeful.app.definition import Agent, Blueprint, blueprint
 from wakeful.app.desk import Input
@@ -70,6 +71,7 @@ class App:
         self.agents: dict[str, BuiltAgent] = {}
         self._ambient, self._plans, self._where = ambient, plans, where
         self._problems: dict[str, tuple[Problem, ...]] = {}
+        self._background = Background(ambient.clock)
         self.runtime = EmbeddedRuntime(store, ambient.clock, ambient.ids.new("process"))
         self._engine = Engine(store, ambient, self.runtime, self._agent)
         self.approvals = ApprovalDesk(self.agents, store, self._engine.desk)
@@ -193,12 +195,18 @@ class App:
             except ConfigError as error:
                 self._problems[name] = error.problems
 
-    async def _start(self, concurrency: int) -> None:
+    async def _start(self, builder: Builder, concurrency: int) -> None:
+        failed = await self._background.start(builder.platform.hooks)
+        for name, used in builder.used.items():
+            wrong = of_agent(failed, used, f"{self._where}agents.{name}")
+            if wrong:
+                self._problems[name] = self._problems.get(name, ()) + wrong
         await self.runtime.start(self._engine.handlers(), concurrency=concurrency)
         await self._engine.desk.send()
 
     async def _close(self, platform: Platform) -> None:
         await self._engine.close()
+        await self._background.stop()
         closing: dict[int, object] = {id(plugin): plugin for plugin in platform.all()}
         for agent in self.agents.values():
             closing.update((id(plugin), plugin) for plugin in (*agent.instances.values(), agent.model))
@@ -249,8 +257,9 @@ async def open(  # noqa: A001  (the name users type: wakeful.open)
     store = await Store.open(config.store.url, lineages=lineages, clock=ambient.clock)
     app = App(store, ambient, plans, where)
     try:
-        app._build(Builder(ambient, platform, store, app.ask, where))  # noqa: SLF001  (made here)
-        await app._start(concurrency)  # noqa: SLF001  (made here)
+        builder = Builder(ambient, platform, store, app.ask, where)
+        app._build(builder)  # noqa: SLF001  (made here)
+        await app._start(builder, concurrency)  # noqa: SLF001  (made here)
         yield app
     finally:
         await app._close(platform)  # noqa: SLF001  (made here)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from attrs import define, evolve, frozen
+from attrs import define, evolve, field, frozen
 
 from wakeful.app.definition import Blueprint
 from wakeful.app.overrides import overridden
@@ -24,6 +24,7 @@ from wakeful.types import (
     AgentView,
     ConfigError,
     Declared,
+    Json,
     Model,
     Offer,
     Offered,
@@ -61,6 +62,9 @@ class Builder:
         store: for the services of plugins.
         asker: answers plugins' questions to a run's model.
         where: names the configuration in problems, e.g. ``wakeful.toml: ``.
+
+    Attributes:
+        used: names of the plugins that each agent uses, the schemes of its models included.
     """
 
     ambient: Ambient
@@ -68,6 +72,7 @@ class Builder:
     store: Store
     asker: Asker
     where: str
+    used: dict[str, set[str]] = field(factory=dict, init=False)
 
     def build(self, plan: Blueprint) -> BuiltAgent:
         """Build one agent.
@@ -76,6 +81,7 @@ class Builder:
             ConfigError: with every problem that could be found.
         """
         where = f"{self.where}agents.{plan.config.name}"
+        self.used[plan.config.name] = set(plan.config.plugins)
         made = self._plugins(plan, where)
         model = self._model(plan, where)
         view = AgentView(plan.config.name, plan.config.model, model.profile, plan.config.limits)
@@ -127,15 +133,15 @@ class Builder:
         if plan.model is not None:
             return plan.model
 
-        def resolve(model: str) -> Model:
+        def resolve(model: str, settings: Mapping[str, Json] | None = None) -> Model:
             scheme, _, rest = model.partition(":")
+            self.used[plan.config.name].add(scheme)
             provider = self.platform.provider(scheme)
             plugin = self.platform.get(scheme)
-            raw = plan.config.settings.get(scheme, {})
-            settings = (
-                None if plugin is None else settings_of(plugin, scheme, raw, f"{where}.plugins.{scheme}")
-            )
-            return provider.bind(rest, settings, resolve)
+            raw = plan.config.settings.get(scheme, {}) if settings is None else settings
+            at = f"{where}.plugins.{scheme}" if settings is None else f"{where}.model: {scheme}"
+            own = settings if plugin is None else settings_of(plugin, scheme, raw, at)
+            return provider.bind(rest, own, resolve)
 
         try:
             names = (plan.config.model, *plan.config.failover)

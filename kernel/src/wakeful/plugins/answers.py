@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from wakeful.plugins.hints import members
 from wakeful.types import (
     Action,
+    BackgroundService,
     Fragment,
     Judgement,
     Lineage,
@@ -34,6 +35,7 @@ _FIELDS: dict[type, dict[str, type]] = {
     Stage: {"phase": Phase, "name": str},
     Middleware: {"order": int, "name": str},
     Provider: {"name": str},
+    BackgroundService: {"name": str},
     Lineage: {"owner": str, "locations": tuple, "depends_on": tuple},
     Judgement: {"verdict": Verdict, "reason": str, "code": str},
 }

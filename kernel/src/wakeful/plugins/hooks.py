@@ -24,6 +24,7 @@ from wakeful.types import (
     AgentView,
     Answer,
     Approvals,
+    BackgroundService,
     ConfigError,
     Envelope,
     Fragment,
@@ -231,6 +232,18 @@ class PlatformPlugins(Registry):
         found = list(self.merged("model_providers", {}, Provider))
         check_unique(found, "provider", lambda provider: provider.name)
         return {provider.name: provider for provider in sort(found, lambda each: (each.name,))}
+
+    def services(self) -> tuple[tuple[tuple[str, BackgroundService], ...], tuple[PluginError, ...]]:
+        """Return (plugin, service) in the order of the plugins, and what failed."""
+        found: list[tuple[str, BackgroundService]] = []
+        failures: list[PluginError] = []
+        for impl in self.impls("background_services"):
+            try:
+                given = answers.many(impl.call({}), BackgroundService)
+                found += [(impl.plugin, service) for service in given]
+            except Exception as error:  # noqa: BLE001  (agents that do not use the plugin run)
+                failures.append(failed(impl, error))
+        return tuple(found), tuple(failures)
 
     def lineages(self) -> tuple[Lineage, ...]:
         """Return the lineages of migrations, by owner.

@@ -75,6 +75,7 @@ from wakeful.types.prompt import (
 )
 from wakeful.types.protocols import (
     Approvals,
+    BackgroundService,
     Emit,
     Envelope,
     Layout,
@@ -84,6 +85,7 @@ from wakeful.types.protocols import (
     NextCall,
     Offer,
     Provider,
+    Resolve,
     Reviewer,
     Stage,
     Window,
@@ -132,6 +134,7 @@ __all__ = [
     "Answer",
     "ApprovalRequest",
     "Approvals",
+    "BackgroundService",
     "Call",
     "CallJudged",
     "Claim",
@@ -187,6 +190,7 @@ __all__ = [
     "Reply",
     "ReplyReceived",
     "Request",
+    "Resolve",
     "Result",
     "ResultCode",
     "Retry",

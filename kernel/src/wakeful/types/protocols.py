@@ -43,6 +43,23 @@ class Model(Protocol):
         ...
 
 
+class Resolve(Protocol):
+    """Binds another ``scheme:name`` for the same agent: ``resolve(model, settings=None)``.
+
+    Args:
+        model: scheme and name.
+        settings: taken instead of the agent's settings of the plugin that provides the scheme, e.g. the
+            address of a server that the caller runs.
+
+    Raises:
+        ConfigError: nothing provides the scheme, the settings are wrong, or the provider says so.
+    """
+
+    def __call__(self, model: str, settings: Mapping[str, Json] | None = None) -> Model:
+        """Return the model."""
+        ...
+
+
 class Provider(Protocol):
     """Binds models for one scheme of ``model = "scheme:name"``."""
 
@@ -51,16 +68,41 @@ class Provider(Protocol):
         """Return the scheme it serves."""
         ...
 
-    def bind(self, model: str, settings: Json, resolve: Callable[[str], Model]) -> Model:
+    def bind(self, model: str, settings: Json, resolve: Resolve) -> Model:
         """Return the model ``model`` (the part after the colon) for one agent.
 
         Args:
             model: everything after the first colon.
             settings: the agent's ``Settings`` of this plugin.
-            resolve: binds another ``scheme:name`` for the same agent, e.g. to record it.
+            resolve: binds another ``scheme:name`` for the same agent, e.g. to record it. It may be kept
+                and called later.
 
         Raises:
             ConfigError: unknown model, missing key, unreadable file.
+        """
+        ...
+
+
+class BackgroundService(Protocol):
+    """Runs beside the agents while the application is open, e.g. a local server."""
+
+    @property
+    def name(self) -> str:
+        """Return its name, for messages."""
+        ...
+
+    async def start(self) -> None:
+        """Begin. Returns as soon as agents may count on it; what takes longer goes on by itself.
+
+        Raises:
+            Exception: any; its text becomes a problem of the agents that use the plugin.
+        """
+        ...
+
+    async def stop(self) -> None:
+        """End everything that ``start`` began: no task, thread or process stays.
+
+        Awaited once, also after a start that failed or was cut off.
         """
         ...
 
