@@ -26,7 +26,7 @@ from wakeful.config import AppConfig, StoreConfig, load_config
 from wakeful.loop.agent import BuiltAgent
 from wakeful.loop.ask import side_question
 from wakeful.loop.live import EmitEvent
-from wakeful.runtime import EmbeddedRuntime
+from wakeful.runtime import EmbeddedRuntime, owner_name, owner_name
 from wakeful.store.engine import Store
 from wakeful.store.records import run_ids
 from wakeful.store.tables import run as run_table
@@ -72,7 +72,7 @@ class App:
         self._ambient, self._plans, self._where = ambient, plans, where
         self._problems: dict[str, tuple[Problem, ...]] = {}
         self._background = Background(ambient.clock)
-        self.runtime = EmbeddedRuntime(store, ambient.clock, ambient.ids.new("process"))
+        self.runtime = EmbeddedRuntime(store, ambient.clock, owner_name())
         self._engine = Engine(store, ambient, self.runtime, self._agent)
         self.approvals = ApprovalDesk(self.agents, store, self._engine.desk)
 
