@@ -26,7 +26,7 @@ from wakeful.config import AppConfig, StoreConfig, load_config
 from wakeful.loop.agent import BuiltAgent
 from wakeful.loop.ask import side_question
 from wakeful.loop.live import EmitEvent
-from wakeful.runtime import EmbeddedRuntime, owner_name, owner_name
+from wakeful.runtime import EmbeddedRuntime, owner_name
 from wakeful.store.engine import Store
 from wakeful.store.records import run_ids
 from wakeful.store.tables import run as run_table

@@ -246,7 +246,7 @@ class Engine:
         await live.note(failures)
         if fragments:
             live.update(context=fragments)
-            await self.store.write(lambda conn: store_context(conn, live.run.id, fragments))
+            await self.store.write(lambda conn: store_context(conn, live.run, fragments))
 
     async def _recover(self, live: Live) -> Outcome | None:
         """Go on with a run whose process ended, from wherever its records stop."""

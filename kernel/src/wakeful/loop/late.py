@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from sqlalchemy import select, update
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from wakeful.store.engine import Store
+    from wakeful.store.transaction import Transaction
 
 #: Stores a wake-up in a transaction that is under way.
 Wake = Callable[["Connection", WorkItem], None]
@@ -57,23 +59,45 @@ async def decide(
     store: Store, approvals: Approvals, request_id: str, wake: Wake, *, yes: bool, by: str, args: Json = None
 ) -> ApprovalRequest | None:
     """Settle a request, mark its call and wake its run, in one transaction; None if it was not to be had."""
-    async with store.transaction(durable=True) as tx:
-        request = await approvals.settle(tx, request_id, yes=yes, by=by, args=args)
-        if request is None:
-            return None
-        held = update(action_call).where(action_call.c.key == request.key, action_call.c.status == "held")
-        status = "approved" if yes else "rejected"
-        if await tx.exec(held.values(status=status, args=canonical(request.args))) != 1:
-            return None
-        conversations = select(run.c.conversation_id).where(run.c.id == request.run)
-        (conversation,) = (await tx.all(conversations))[0]
-        item = WorkItem(f"resume:{request.id}", "resume", conversation, {"run": request.run}, Priority.RESUME)
-        await tx.run(lambda conn: wake(conn, item))
-        return request
+    with suppress(_LostError):
+        async with store.transaction(durable=True) as tx:
+            return await _decide(tx, approvals, request_id, wake, yes=yes, by=by, args=args)
+    return None
+
+
+class _LostError(Exception):
+    """Somebody else decided first: what the plugin wrote meanwhile is undone."""
+
+
+async def _decide(
+    tx: Transaction, approvals: Approvals, request_id: str, wake: Wake, *, yes: bool, by: str, args: Json
+) -> ApprovalRequest:
+    request = await approvals.settle(tx, request_id, yes=yes, by=by, args=args)
+    if request is None:
+        raise _LostError
+    held = update(action_call).where(action_call.c.key == request.key, action_call.c.status == "held")
+    status = "approved" if yes else "rejected"
+    if await tx.exec(held.values(status=status, args=canonical(request.args))) != 1:
+        raise _LostError
+    conversations = select(run.c.conversation_id).where(run.c.id == request.run)
+    (conversation,) = (await tx.all(conversations))[0]
+    item = WorkItem(f"resume:{request.id}", "resume", conversation, {"run": request.run}, Priority.RESUME)
+    await tx.run(lambda conn: wake(conn, item))
+    return request
 
 
 #: Held calls of a closed step that a person has decided, and whose outcome is not told yet.
 _DECIDED = ("approved", "rejected", "executing")
+
+
+async def decided(live: Live) -> bool:
+    """Return whether there is a decision that :func:`carry_out` would act on."""
+    if live.agent.approvals is None:
+        return False
+    query = select(action_call.c.key).where(
+        action_call.c.run_id == live.run.id, action_call.c.status.in_(_DECIDED)
+    )
+    return await live.store.read(lambda conn: conn.execute(query.limit(1)).first() is not None)
 
 
 async def carry_out(live: Live) -> None:

@@ -19,7 +19,7 @@ from wakeful.loop.codec import (
     load_items,
     load_sent,
 )
-from wakeful.loop.statements import append_rows
+from wakeful.loop.statements import append_rows, guard
 from wakeful.store.tables import action_call, conversation, declaration, epoch, message, plugin_state, run
 from wakeful.types import (
     ConversationBusyError,
@@ -200,9 +200,14 @@ def load_rows(conn: Connection, conversation_id: str) -> tuple[Row, ...]:
     )
 
 
-def store_context(conn: Connection, run_id: str, fragments: tuple[Fragment, ...]) -> None:
-    """Keep what was retrieved at turn start, so that a resumed run sees the same."""
-    conn.execute(update(run).where(run.c.id == run_id).values(context=dump_fragments(fragments)))
+def store_context(conn: Connection, view: Run, fragments: tuple[Fragment, ...]) -> None:
+    """Keep what was retrieved at turn start, so that a resumed run sees the same.
+
+    Raises:
+        FencedError: another process took the run over.
+    """
+    guard(conn, view)
+    conn.execute(update(run).where(run.c.id == view.id).values(context=dump_fragments(fragments)))
 
 
 def take_up(conn: Connection, agent: BuiltAgent, run_id: str, now: datetime) -> Run:

@@ -7,7 +7,7 @@ from wakeful.loop.late import carry_out
 from wakeful.loop.live import Live
 from wakeful.loop.recorded import last_step, unsettled
 from wakeful.loop.turn import Outcome, after_calls, react, without_calls
-from wakeful.types import Call, Text
+from wakeful.types import Call, RowKind, Text
 
 
 async def recover(live: Live) -> Outcome | None:
@@ -17,15 +17,12 @@ async def recover(live: Live) -> Outcome | None:
     * A reply without judged calls: they are judged now.
     * Judged calls: what has a result keeps it; a read, fetch or idempotent call runs again with the same
       key; any other comes back as ``OUTCOME_UNKNOWN``.
-    * A closed step: what was approved meanwhile is carried out.
+    * A closed step: what was decided meanwhile is carried out, and the model hears of it.
     """
     found = await last_step(live)
     if found is None:
         return None
     calls = [item for item in found.reply.items if isinstance(item, Call)]
-    if not calls:
-        text = "\n\n".join(item.text for item in found.reply.items if isinstance(item, Text))
-        return without_calls(found.reply, text)
     if found.status == "replied":
         return await react(live, found.reply, cancelled=False)
     if found.status == "planned":
@@ -36,6 +33,17 @@ async def recover(live: Live) -> Outcome | None:
         acted = await finish_calls(live, found.planned, found.work)
         return after_calls(live, found.reply, acted)
     await carry_out(live)
+    if _news(live):
+        return None
+    if not calls:
+        text = "\n\n".join(item.text for item in found.reply.items if isinstance(item, Text))
+        return without_calls(found.reply, text)
     finals = (result.final for result in found.work.results.values() if result.final)
     final = next(finals, None)
     return None if final is None else Outcome.ended_by(final)
+
+
+def _news(live: Live) -> bool:
+    """Return whether the run has told the model something since its last reply that asks for another."""
+    mine = [row.kind for row in live.run.rows if row.run == live.run.id]
+    return mine[-1] is RowKind.LATE_RESULT
