@@ -10,6 +10,7 @@ from attrs import evolve
 from wakeful.loop.journal import Asked
 from wakeful.loop.live import Live
 from wakeful.loop.received import received
+from wakeful.models.tries import counting_anew, total
 from wakeful.results.render import nonce
 from wakeful.types import (
     Delta,
@@ -23,7 +24,9 @@ from wakeful.types import (
     Request,
     Text,
     Trust,
+    Usage,
     WakefulError,
+    digest,
 )
 from wakeful.waiting import stopping, within
 
@@ -74,8 +77,14 @@ async def _enveloped(live: Live, fragments: Sequence[Fragment]) -> tuple[Fragmen
     return tuple(wrapped)
 
 
-async def ask(live: Live, request: Request, *, stream: bool = True) -> Reply:
-    """Ask the model once, within the run's time limit.
+async def ask(live: Live, request: Request, characters: int, *, stream: bool = True) -> Reply:
+    """Ask the model once, within the run's time limit, and count what that used.
+
+    Args:
+        live: the run; ``live.lost`` says afterwards what a call without a reply used.
+        request: what is asked.
+        characters: length of the canonical request.
+        stream: whether pieces of the reply are emitted.
 
     Raises:
         ModelError: classified by the provider; any other exception becomes ``unknown``.
@@ -85,9 +94,22 @@ async def ask(live: Live, request: Request, *, stream: bool = True) -> Reply:
     async def emit(delta: Delta) -> None:
         await live.emit(delta)
 
-    call = _asked(live, request, emit if stream else None)
-    left = live.remaining
-    return await (call if left is None else within(live.clock, max(left, 0.0), call))
+    live.lost = Usage()
+    with counting_anew() as tries:
+        call = _asked(live, request, emit if stream else None)
+        left = live.remaining
+        try:
+            reply = await (call if left is None else within(live.clock, max(left, 0.0), call))
+        except BaseException as error:  # a call that is cut short has used what its failed tries did
+            own = error.usage if isinstance(error, ModelError) else None
+            live.lost = own or total(tries) or Usage()
+            live.spend(live.lost)
+            raise
+    live.spend(reply.usage)
+    if reply.usage.reported:
+        again = total(tries) or Usage()
+        live.calibrate(characters, reply.usage.input - again.input)
+    return reply
 
 
 async def _asked(live: Live, request: Request, emit: Emit | None) -> Reply:
@@ -112,12 +134,13 @@ async def reply_to(live: Live) -> tuple[Request, Reply, Asked]:
         ModelError: the call failed, or two replies in a row were empty.
         TimeoutError: the run's time is over.
     """
+    live.lost = Usage()
     request = await compose(live)
-    fingerprint = request.fingerprint()
+    spelled = request.canonical()
+    fingerprint = digest(spelled)
     for attempt in range(EMPTY_RETRIES + 1):
         asked = Asked("step", live.clock.now(), fingerprint)
-        reply = await ask(live, request)
-        live.spend(reply.usage)
+        reply = await ask(live, request, len(spelled))
         if not _empty(reply):
             return request, reply, asked
         await live.journal.side_call(live.run, Asked("empty", asked.started, fingerprint), reply)
@@ -132,14 +155,13 @@ def _empty(reply: Reply) -> bool:
 async def side_question(live: Live, kind: str, text: str) -> Reply:
     """Ask with the run's stable prefix plus one trailing text; recorded, adds no rows."""
     request = await compose(live, [Text("user", text)])
-    asked = Asked(kind, live.clock.now(), request.fingerprint())
+    spelled = request.canonical()
+    asked = Asked(kind, live.clock.now(), digest(spelled))
     try:
-        reply = await ask(live, request, stream=False)
+        reply = await ask(live, request, len(spelled), stream=False)
     except ModelError as error:
-        if error.usage is not None:
-            live.spend(error.usage)
-        await live.journal.side_call(live.run, asked, None, live.redactor.text(str(error)))
+        text = live.redactor.text(str(error))
+        await live.journal.side_call(live.run, asked, None, text, lost=live.lost)
         raise
-    live.spend(reply.usage)
     await live.journal.side_call(live.run, asked, reply)
     return reply

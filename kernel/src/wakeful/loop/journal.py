@@ -61,6 +61,7 @@ if TYPE_CHECKING:
 
 #: Results longer than this many bytes of JSON are kept in the file store and journalled by reference.
 SPOOL_BYTES = 50_000
+NOTHING = Usage()
 
 
 @frozen
@@ -102,26 +103,30 @@ class Journal:
 
         return await self.store.write(write)
 
-    async def side_call(self, run_: Run, asked: Asked, reply: Reply | None, error: str = "") -> None:
+    async def side_call(
+        self, run_: Run, asked: Asked, reply: Reply | None, error: str = "", *, lost: Usage = NOTHING
+    ) -> None:
         """Store a model call that adds no rows: a question of a plugin, an empty or failed reply."""
         now = self.clock.now()
 
         def write(conn: Connection) -> None:
             guard(conn, run_)
-            conn.execute(ADD_CALL, self._call(run_, asked, now, reply, error))
+            conn.execute(ADD_CALL, self._call(run_, asked, now, reply, error, lost))
             conn.execute(SET_USAGE, self._usage(run_))
 
         await self.store.write(write)
 
-    async def failed_step(self, run_: Run, asked: Asked, status: str, error: str) -> None:
-        """Store a step whose model call gave no reply: failed or cancelled."""
+    async def failed_step(
+        self, run_: Run, asked: Asked, status: str, error: str, lost: Usage = NOTHING
+    ) -> None:
+        """Store a step whose model call gave no reply, failed or cancelled, with what it used."""
         now = self.clock.now()
 
         def write(conn: Connection) -> None:
             guard(conn, run_)
-            values = self._step(run_, asked, status, Usage(), 0) | {"error": error, "ended_at": now}
+            values = self._step(run_, asked, status, lost, 0) | {"error": error, "ended_at": now}
             conn.execute(ADD_STEP, values)
-            conn.execute(ADD_CALL, self._call(run_, asked, now, None, error))
+            conn.execute(ADD_CALL, self._call(run_, asked, now, None, error, lost))
             conn.execute(SET_USAGE, self._usage(run_))
 
         await self.store.write(write)
@@ -243,7 +248,13 @@ class Journal:
         }
 
     def _call(
-        self, run_: Run, asked: Asked, ended: datetime, reply: Reply | None, error: str = ""
+        self,
+        run_: Run,
+        asked: Asked,
+        ended: datetime,
+        reply: Reply | None,
+        error: str = "",
+        lost: Usage = NOTHING,
     ) -> dict[str, Json]:
         return {
             "run_id": run_.id,
@@ -256,7 +267,7 @@ class Journal:
             "error": error,
             "started_at": asked.started,
             "ended_at": ended,
-            **usage_columns(reply.usage if reply else Usage()),
+            **usage_columns(reply.usage if reply else lost),
         }
 
     def _usage(self, run_: Run) -> dict[str, Json]:

@@ -15,6 +15,10 @@ from wakeful.types import Clock, Event, Notice, PluginError, Row, Run, Usage
 if TYPE_CHECKING:
     from wakeful.store.engine import Store
 
+#: Tokens per character that a reported usage can mean. Below, a server counts only what it did not cache;
+#: above, it adds a prompt of its own that outweighs a short request.
+LEAST_RATE, MOST_RATE = 0.02, 2.0
+
 EmitEvent = Callable[[Event], Awaitable[None]]
 
 
@@ -29,6 +33,7 @@ class Live:
         emit: passes events to whoever streams.
         run: the current view.
         began: monotonic seconds at the start of this execution.
+        lost: what the last model call used if it gave no reply.
         cuts: replies in a row that the output limit cut inside a call.
         notices: what failed without breaking the step.
         abandoned: the run is given back for another process to finish; nothing more is written here.
@@ -42,6 +47,7 @@ class Live:
     emit: EmitEvent
     run: Run
     began: float
+    lost: Usage = Usage()
     cuts: int = 0
     notices: list[str] = field(factory=list)
     abandoned: bool = False
@@ -54,6 +60,17 @@ class Live:
     def spend(self, usage: Usage) -> None:
         """Count what a model call used."""
         self.update(usage=self.run.usage + usage)
+
+    def calibrate(self, characters: int, tokens: int) -> None:
+        """Learn how many tokens a character is.
+
+        Args:
+            characters: length of a canonical request.
+            tokens: its input as the provider reported it, failed tries left out.
+        """
+        rate = tokens / characters if characters else 0.0
+        if LEAST_RATE <= rate <= MOST_RATE:
+            self.update(tokens_per_char=rate)
 
     def append(self, rows: tuple[Row, ...]) -> None:
         """Take rows that are stored into the view."""

@@ -104,23 +104,21 @@ async def _steps(live: Live) -> Outcome:
 
 async def _step(live: Live) -> Outcome | None:
     await live.emit(StepStarted(live.run.id, live.run.step))
-    started = live.clock.now()
+    vain = Asked("step", live.clock.now(), "")
     try:
         request, reply, asked = await reply_to(live)
     except asyncio.CancelledError:
         if live.abandoned:
             raise
-        await settle(live.journal.failed_step(live.run, Asked("step", started, ""), "cancelled", "cancelled"))
+        await settle(live.journal.failed_step(live.run, vain, "cancelled", "cancelled", live.lost))
         raise
     except TimeoutError:
         limit = f"the limit of {live.run.limits.seconds:g} seconds"
-        await live.journal.failed_step(live.run, Asked("step", started, ""), "failed", limit)
+        await live.journal.failed_step(live.run, vain, "failed", limit, live.lost)
         return Outcome(RunStatus.LIMIT_REACHED, f"Stopped: {limit} was reached.", error=limit)
     except (ModelError, PluginError) as error:
-        if isinstance(error, ModelError) and error.usage is not None:
-            live.spend(error.usage)
         message = live.redactor.text(str(error))
-        await live.journal.failed_step(live.run, Asked("step", started, ""), "failed", message)
+        await live.journal.failed_step(live.run, vain, "failed", message, live.lost)
         raise
     _, cancelled = await outlast(_record(live, request, reply, asked))
     return await react(live, reply, cancelled=cancelled)

@@ -7,6 +7,7 @@ from tenacity import AsyncRetrying, RetryCallState, retry_if_exception
 from tenacity.stop import stop_base
 from tenacity.wait import wait_exponential, wait_random
 
+from wakeful.models.tries import counting, failed, total
 from wakeful.types import (
     Clock,
     Delta,
@@ -18,7 +19,6 @@ from wakeful.types import (
     Request,
     TextDelta,
     TextWithdrawn,
-    Usage,
 )
 
 #: First pause without Retry-After, in seconds; it doubles, with up to a second of jitter.
@@ -59,21 +59,21 @@ class PatientModel:
             ModelError: the last model's last error, with what all tries used.
         """
         screen = None if emit is None else _Screen(emit)
-        used: list[Usage] = []
-        for place, (name, model) in enumerate(self.models):
-            try:
-                reply = await self._patiently(model, request, conversation, screen, used)
-            except ModelError as error:
-                if place + 1 < len(self.models) and error.fails_over:
-                    continue
-                error.usage = _sum(used)
-                raise
-            stand_in = name if place else reply.model
-            return evolve(reply, model=stand_in, usage=_sum([*used, reply.usage]) or reply.usage)
+        with counting() as used:
+            for place, (name, model) in enumerate(self.models):
+                try:
+                    reply = await self._patiently(model, request, conversation, screen)
+                except ModelError as error:
+                    if place + 1 < len(self.models) and error.fails_over:
+                        continue
+                    error.usage = total(used)
+                    raise
+                stand_in = name if place else reply.model
+                return evolve(reply, model=stand_in, usage=total([*used, reply.usage]) or reply.usage)
         raise AssertionError  # the last model returns or raises
 
     async def _patiently(
-        self, model: Model, request: Request, conversation: str, screen: _Screen | None, used: list[Usage]
+        self, model: Model, request: Request, conversation: str, screen: _Screen | None
     ) -> Reply:
         began = self.clock.monotonic()
         tries = AsyncRetrying(
@@ -87,11 +87,13 @@ class PatientModel:
             with attempt:
                 try:
                     return await model.complete(request, conversation, screen)
-                except ModelError as error:
-                    if error.usage is not None:
-                        used.append(error.usage)
+                except Exception as error:
+                    reason = type(error).__name__  # the words of others are for the log alone
+                    if isinstance(error, ModelError):
+                        failed(error.usage)
+                        reason = str(error)
                     if screen is not None:
-                        await screen.withdraw(str(error))
+                        await screen.withdraw(reason)
                     raise
         raise AssertionError  # tenacity returns or raises
 
@@ -136,10 +138,3 @@ def _pause(state: RetryCallState) -> float:
     if isinstance(error, ModelError) and error.retry_after is not None:
         return error.retry_after
     return _backoff(state)
-
-
-def _sum(usages: list[Usage]) -> Usage | None:
-    total: Usage | None = None
-    for usage in usages:
-        total = usage if total is None else total + usage
-    return total

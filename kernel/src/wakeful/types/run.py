@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -154,6 +155,8 @@ class Run:
         state: plugin name to what it saved for this conversation.
         done: (tool name, canonical arguments, success) of each finished execution of this run.
         usage: what the run has used so far.
+        tokens_per_char: tokens that a character of a request is, for estimates: at first a quarter, the usual
+            rule of thumb for English; after a reply whose usage was reported, what it was in that request.
         limits: what it may use.
         fence: owner and attempt; a stalled process with an older fence cannot write.
         priority: ``interactive``, ``background_routine`` or ``system_batch``.
@@ -176,9 +179,14 @@ class Run:
     state: Mapping[str, Mapping[str, Json]] = field(repr=False, factory=dict)
     done: tuple[tuple[str, str, bool], ...] = field(repr=False, default=())
     usage: Usage = Usage()
+    tokens_per_char: float = 0.25
     limits: Limits = Limits()
     fence: int = 0
     priority: str = "interactive"
+
+    def estimate(self, text: str) -> int:
+        """Return about how many tokens a text is for the run's model, rounded up."""
+        return ceil(len(text) * self.tokens_per_char)
 
     @property
     def user_words(self) -> str:

@@ -14,6 +14,7 @@ from attrs import define, evolve, field
 
 from wakeful.models.envelope.parse import FormError, Step, parse
 from wakeful.models.envelope.section import section
+from wakeful.models.tries import failed
 from wakeful.types import (
     Call,
     Emit,
@@ -28,7 +29,6 @@ from wakeful.types import (
     Stop,
     Text,
     TextDelta,
-    Usage,
     canonical,
 )
 
@@ -56,28 +56,29 @@ class EnvelopeModel:
     async def complete(self, request: Request, conversation: str, emit: Emit | None = None) -> Reply:
         """Ask; an answer of the wrong form is asked for once more, with what was wrong.
 
+        What an unusable answer used is counted as a failed try, see :mod:`wakeful.models.tries`.
+
         Raises:
             ModelError: the call failed, or the second answer had the wrong form too (``malformed``).
         """
         names = [tool.name for tool in request.tools]
         plain = _plain(request)
-        usage = Usage()
-        for attempt in range(RETRIES + 1):
+        for _ in range(RETRIES + 1):
             reply = await self.inner.complete(plain, conversation)
-            usage = reply.usage if not attempt else usage + reply.usage
             text = "".join(item.text for item in reply.items if isinstance(item, Text))
             if reply.stop in {Stop.REFUSED, Stop.LENGTH}:
-                return evolve(reply, usage=usage)
+                return reply
             try:
                 step = parse(text, names)
             except FormError as error:
+                failed(reply.usage)
                 problem = str(error)
                 correction = Text("user", f"That answer cannot be used: {problem}. Answer again in the form.")
                 plain = evolve(plain, items=(*plain.items, Text("assistant", text), correction))
                 continue
             if emit is not None and step.message:
                 await emit(TextDelta(step.message))
-            return _reply(step, text, usage, len(request.items))
+            return _reply(step, text, reply, len(request.items))
         raise ModelError("malformed", f"the model's answer had the wrong form twice: {problem}")
 
     async def close(self) -> None:
@@ -87,13 +88,13 @@ class EnvelopeModel:
             await close()
 
 
-def _reply(step: Step, text: str, usage: Usage, place: int) -> Reply:
+def _reply(step: Step, text: str, own: Reply, place: int) -> Reply:
     items: list[Item] = [Opaque(OWN, text)]
     if step.message:
         items.append(Text("assistant", step.message))
     # The place in the history makes the ids unique in a conversation and the same on every replay.
     items += [Call(f"call_{place}_{n}", name, args) for n, (name, args) in enumerate(step.actions)]
-    return Reply(tuple(items), usage, Stop.CALLS if step.actions else Stop.END)
+    return evolve(own, items=tuple(items), stop=Stop.CALLS if step.actions else Stop.END)
 
 
 def _plain(request: Request) -> Request:
