@@ -1,16 +1,16 @@
-"""How the answers of plugins are merged, and what a failing plugin does."""
+"""How the declarations of plugins are merged, and which are refused."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from attrs import define
 
+from kernel.tests.plugins.hook_doubles import ACTION, PROPOSAL, RUN, VIEW, nothing, plugin
 from wakeful import hookimpl
 from wakeful.plugins.hooks import AgentPlugins, PlatformPlugins
 from wakeful.types import (
@@ -18,69 +18,15 @@ from wakeful.types import (
     ActionContext,
     ActionResult,
     AgentView,
-    Answer,
-    Call,
     ConfigError,
-    Declared,
-    Epoch,
-    Fragment,
-    Invocation,
     Json,
-    Judgement,
-    Limits,
     Lineage,
     Phase,
     PluginError,
-    Profile,
     Run,
-    RunStatus,
     Section,
-    Verdict,
     View,
 )
-
-VIEW = AgentView("desk", "replay:x", Profile("replay"), Limits())
-RUN = Run(
-    id="run-1",
-    agent=VIEW,
-    conversation="c-1",
-    user="ana",
-    turn=1,
-    step=1,
-    now=datetime(2026, 1, 1, tzinfo=UTC),
-    secret="s",
-    status=RunStatus.RUNNING,
-    epoch=Epoch(1, "first", Declared("replay:x", (), ())),
-)
-
-
-async def _nothing(args: Mapping[str, Json], ctx: ActionContext) -> ActionResult:
-    return ActionResult()
-
-
-ACTION = Action("Send Email", "Send it.", {"type": "object"}, _nothing)
-PROPOSAL = Invocation("run-1/1/0", Call("call-1", "send_email", "{}"), 0, 0, "send_email", {})
-
-
-def plugin(**hooks: Any) -> object:
-    """Return a plugin whose hooks take nothing and give what is given here; an exception is raised."""
-
-    def method(value: Any) -> Any:
-        def answer(self: object) -> Any:
-            if isinstance(value, BaseException):
-                raise value
-            return value
-
-        async def later(self: object) -> Any:
-            return answer(self)
-
-        return answer, later
-
-    namespace = {
-        name: hookimpl(method(value)[name in {"prompt_context", "turn_ended"}])
-        for name, value in hooks.items()
-    }
-    return type("Plugin", (), namespace)()
 
 
 @define
@@ -182,7 +128,7 @@ def test_a_wrong_answer_names_plugin_hook_expected_and_got(answer: Any, told: st
 
 def test_actions_keep_the_order_of_the_file_and_learn_their_owner() -> None:
     def named(name: str, owner: str = "") -> Action:
-        return Action(name, "", {"type": "object"}, _nothing, owner=owner)
+        return Action(name, "", {"type": "object"}, nothing, owner=owner)
 
     plugins = AgentPlugins(
         {
@@ -259,169 +205,6 @@ def test_every_slot_refuses_a_wrong_object(hook: str) -> None:
     for wrong in ("text", object(), 0):
         with pytest.raises(PluginError, match=f"plugin 'mine' failed in {name}: TypeError: expected a"):
             getattr(AgentPlugins({"mine": plugin(**{name: wrong})}), hook)(VIEW)
-
-
-# ---- snapshot
-def test_a_failing_snapshot_leaves_out_only_its_own_fragments() -> None:
-    plugins = AgentPlugins(
-        {
-            "bad": plugin(prompt_state=KeyError("rules")),
-            "wrong": plugin(prompt_state=[Fragment("x", 1, "x"), "text"]),
-            "b": plugin(prompt_state=[Fragment("same", 1, "from b")]),
-            "a": plugin(prompt_state=[Fragment("same", 1, "from a"), Fragment("first", 0, "1")]),
-            "silent": plugin(prompt_state=None),
-        }
-    )
-    fragments, failures = plugins.state(RUN)
-    assert [fragment.text for fragment in fragments] == ["1", "from a", "from b"]
-    assert [failure.plugin for failure in failures] == ["bad", "wrong"]
-    assert str(failures[0]) == "plugin 'bad' failed in prompt_state: KeyError: 'rules'"
-
-
-# ---- gather
-async def test_context_is_asked_concurrently_and_placed_in_fixed_order() -> None:
-    arrived = asyncio.Barrier(2)  # opens only if both are under way at once
-    done: list[str] = []
-
-    class Searching:
-        def __init__(self, name: str, order: int) -> None:
-            self.name, self.order = name, order
-
-        @hookimpl
-        async def prompt_context(self, run: Run) -> Sequence[Fragment]:
-            await arrived.wait()
-            done.append(self.name)
-            return [Fragment(self.name, self.order, run.id)]
-
-    fragments, failures = await AgentPlugins(
-        {"late": Searching("late", 2), "early": Searching("early", 1)}
-    ).context(RUN)
-    assert [fragment.name for fragment in fragments] == ["early", "late"]
-    assert sorted(done) == ["early", "late"]
-    assert failures == ()
-
-
-async def test_a_failing_context_leaves_the_others_in_place() -> None:
-    plugins = AgentPlugins(
-        {
-            "down": plugin(prompt_context=OSError("no route")),
-            "none": plugin(prompt_context=None),
-            "up": plugin(prompt_context=[Fragment("found", 1, "text")]),
-            "gone": plugin(prompt_context=asyncio.CancelledError()),
-        }
-    )
-    fragments, failures = await plugins.context(RUN)
-    assert fragments == (Fragment("found", 1, "text"),)
-    assert [str(failure) for failure in failures] == [
-        "plugin 'down' failed in prompt_context: OSError: no route",
-        "plugin 'gone' failed in prompt_context: it was cancelled from within",
-    ]
-
-
-class Hanging:
-    def __init__(self) -> None:
-        self.started, self.ended = asyncio.Event(), False
-
-    @hookimpl
-    async def prompt_context(self) -> Sequence[Fragment]:
-        try:
-            self.started.set()
-            await asyncio.Event().wait()
-        finally:
-            await asyncio.sleep(0)  # tidying up takes a round of the loop
-            self.ended = True
-        return ()
-
-
-async def test_a_context_that_takes_too_long_is_left_out() -> None:
-    hanging = Hanging()
-    plugins = AgentPlugins({"slow": hanging, "up": plugin(prompt_context=[Fragment("found", 1, "text")])})
-    fragments, failures = await plugins.context(RUN, timeout_s=0.01)
-    assert fragments == (Fragment("found", 1, "text"),)
-    assert str(failures[0]) == "plugin 'slow' failed in prompt_context: no answer within 0.01 seconds"
-    assert hanging.ended
-
-
-async def test_a_plugins_own_timeout_is_reported_as_its_own() -> None:
-    _, failures = await AgentPlugins({"mine": plugin(prompt_context=TimeoutError("search"))}).context(RUN)
-    assert str(failures[0]) == "plugin 'mine' failed in prompt_context: TimeoutError: search"
-
-
-async def test_cancelling_leaves_no_task_behind() -> None:
-    hanging = [Hanging(), Hanging()]
-    plugins = AgentPlugins({"one": hanging[0], "two": hanging[1]})
-    task = asyncio.create_task(plugins.context(RUN))
-    for each in hanging:
-        await each.started.wait()
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    assert all(each.ended for each in hanging)
-    assert asyncio.all_tasks() == {asyncio.current_task()}
-
-
-# ---- judge
-def test_every_verdict_is_kept_with_the_true_name_of_its_plugin() -> None:
-    plugins = AgentPlugins(
-        {
-            "mild": plugin(policy_verdict=Judgement(Verdict.ALLOW, "fine", "somebody else")),
-            "silent": plugin(policy_verdict=None),
-            "strict": plugin(policy_verdict=Judgement(Verdict.REQUIRE_APPROVAL, "money", code="MONEY")),
-        }
-    )
-    assert plugins.verdicts(RUN, PROPOSAL, ACTION, ()) == (
-        Judgement(Verdict.ALLOW, "fine", "mild"),
-        Judgement(Verdict.REQUIRE_APPROVAL, "money", "strict", "MONEY"),
-    )
-
-
-@pytest.mark.parametrize(
-    ("answer", "told"),
-    [
-        (KeyError("rules"), "plugin 'mine' failed in policy_verdict: KeyError: 'rules'"),
-        (Verdict.ALLOW, "expected a Judgement, got the Verdict"),
-        (True, "expected a Judgement, got True"),
-        (Judgement("allow"), "Judgement.verdict: expected Verdict, got the str 'allow'"),  # type: ignore[arg-type]
-    ],
-)
-def test_a_judge_that_fails_denies(answer: Any, told: str) -> None:
-    (judgement,) = AgentPlugins({"mine": plugin(policy_verdict=answer)}).verdicts(RUN, PROPOSAL, ACTION, ())
-    assert judgement.verdict is Verdict.DENY
-    assert judgement.plugin == "mine"
-    assert told in judgement.reason
-
-
-def test_a_judge_sees_the_earlier_proposals_of_the_step() -> None:
-    class Counting:
-        @hookimpl
-        def policy_verdict(self, proposal: Invocation, earlier: Sequence[Invocation]) -> Judgement | None:
-            return (
-                Judgement(Verdict.DENY, "twice") if proposal.action in [e.action for e in earlier] else None
-            )
-
-    plugins = AgentPlugins({"mine": Counting()})
-    assert plugins.verdicts(RUN, PROPOSAL, ACTION, ()) == ()
-    assert plugins.verdicts(RUN, PROPOSAL, ACTION, (PROPOSAL,)) == (Judgement(Verdict.DENY, "twice", "mine"),)
-
-
-# ---- event
-async def test_events_are_awaited_in_order_and_a_failure_does_not_stop_the_next() -> None:
-    heard: list[str] = []
-
-    class Listening:
-        def __init__(self, name: str, error: Exception | None = None) -> None:
-            self.name, self.error = name, error
-
-        @hookimpl
-        async def turn_ended(self, answer: Answer) -> None:
-            heard.append(f"{self.name}: {answer.text}")
-            if self.error:
-                raise self.error
-
-    plugins = AgentPlugins({"z": Listening("z", OSError("disk full")), "a": Listening("a")})
-    failures = await plugins.turn_ended(RUN, Answer("done", RunStatus.COMPLETED, "run-1", "c-1"))
-    assert heard == ["z: done", "a: done"]
-    assert [str(failure) for failure in failures] == ["plugin 'z' failed in turn_ended: OSError: disk full"]
 
 
 # ---- platform
