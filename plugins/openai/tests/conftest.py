@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any
 
 import pytest
@@ -52,7 +52,7 @@ class Kit:
         self.reports.append(message)
 
     @staticmethod
-    def resolve(model: str) -> Model:
+    def resolve(model: str, settings: Mapping[str, Json] | None = None) -> Model:
         raise AssertionError(model)
 
 

@@ -105,7 +105,7 @@ async def test_postgresql_types_become_json(server: Any) -> None:
 
 
 async def test_postgresql_writing(server: Any) -> None:
-    values = {
+    values: dict[str, Any] = {
         "name": "Cy",
         "credit": "1.5",
         "seen": "2026-01-02T03:04:05+01:00",

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -68,7 +68,7 @@ class Bench:
             settings = {"mode": "record", "upstream": "elsewhere:big"} | settings
         own = ReplaySettings(**settings)
 
-        def resolve(model: str) -> Model:
+        def resolve(model: str, settings: Mapping[str, Json] | None = None) -> Model:
             assert model == "elsewhere:big"
             assert source is not None
             return source
