@@ -1,7 +1,8 @@
 """One tox environment per distribution that is found, so that no list needs upkeep.
 
 ``kernel`` has the kernel and nothing else; ``plugins-x`` and ``contrib-x`` one distribution with the kernel
-and the members it requires; ``all`` everything; ``minimum`` everything at the lowest versions promised.
+and the members it requires; ``all`` everything; ``minimum`` the tests of all of them
+at the lowest versions promised.
 Distributions are installed from their folders, as anyone without the workspace would.
 """
 
@@ -94,7 +95,9 @@ def _environments() -> dict[str, MemoryLoader]:
         found["-".join(path.parts)] = _environment(text, _required(folder), [str(path)])
     parts = ["kernel", "migrations", "plugins", "contrib", "tests"]
     found["all"] = _environment("everything", EXTRA, parts)
-    found["minimum"] = _environment("everything, at the lowest versions promised", EXTRA, parts, lowest=True)
+    found["minimum"] = _environment(
+        "every distribution, at the lowest versions promised", EXTRA, parts[:-1], lowest=True
+    )
     return found
 
 
