@@ -63,6 +63,7 @@ def _environment(
     variables = {"UV_NO_SOURCES": "1"}
     if lowest:  # without the pins of the root's pyproject.toml, which uv applies to the other environments
         variables |= {"UV_NO_CONFIG": "1", "UV_RESOLUTION": "lowest-direct"}
+        variables["UV_EXCLUDE"] = str(ROOT / "bench" / "excluded.txt")
     return MemoryLoader(
         description=text,
         set_env="\n".join(f"{name}={value}" for name, value in variables.items()),
