@@ -39,18 +39,34 @@ class Ended:
     value: Any = None
 
 
-def fork(work: Callable[[], Any]) -> Ended:
-    """Run ``work`` in a process of its own and wait for its end; what it returns must be JSON."""
-    with tempfile.TemporaryDirectory() as folder:
-        said = Path(folder) / "said"
-        pid = os.fork()
-        if not pid:
+class Process:
+    """A process of its own that does ``work``; what that returns must be JSON."""
+
+    def __init__(self, work: Callable[[], Any]) -> None:
+        self._folder = tempfile.TemporaryDirectory()
+        said = Path(self._folder.name) / "said"
+        self.pid = os.fork()
+        if not self.pid:
             _work(work, said)
-        _, status = os.waitpid(pid, 0)
-        if os.WIFSIGNALED(status):
-            return Ended("killed")
-        value = json.loads(said.read_text("utf-8")) if said.exists() else "said nothing"
-        return Ended("ok" if not os.WEXITSTATUS(status) else "failed", value)
+
+    def signal(self, number: int) -> None:
+        """Send it a signal."""
+        os.kill(self.pid, number)
+
+    def ended(self) -> Ended:
+        """Wait for its end."""
+        with self._folder as folder:
+            _, status = os.waitpid(self.pid, 0)
+            if os.WIFSIGNALED(status):
+                return Ended("killed")
+            said = Path(folder) / "said"
+            value = json.loads(said.read_text("utf-8")) if said.exists() else "said nothing"
+            return Ended("ok" if not os.WEXITSTATUS(status) else "failed", value)
+
+
+def fork(work: Callable[[], Any]) -> Ended:
+    """Run ``work`` in a process of its own and wait for its end."""
+    return Process(work).ended()
 
 
 def _work(work: Callable[[], Any], said: Path) -> None:

@@ -13,10 +13,12 @@ from sqlalchemy import Connection, Executable, Select, insert, select, update
 
 from wakeful.store.engine import Store
 from wakeful.store.tables import action_call, run
-from wakeful.store.work import inbox, outbox
+from wakeful.store.work import inbox, outbox, work_item
 from wakeful.types import (
     Answer,
+    Claim,
     Disposition,
+    FencedError,
     RunStatus,
     Usage,
     WorkItem,
@@ -39,6 +41,10 @@ class SharesDatabase(Protocol):
 
     def wake(self) -> None:
         """Look at the queue after that transaction."""
+        ...
+
+    def holds(self, conn: Connection, claim: Claim) -> bool:
+        """Return whether an attempt still has its item, and keep it so until the transaction ends."""
         ...
 
 
@@ -110,6 +116,15 @@ class Desk:
         }
         conn.execute(insert(outbox).values(item=canonical(value), created_at=self.now()))
 
+    def hold(self, conn: Connection, claim: Claim) -> None:
+        """Make sure, in a transaction that begins a run or takes one up, that this is still whose turn it is.
+
+        Raises:
+            FencedError: the process stalled, and its item was taken over.
+        """
+        if isinstance(self.runtime, SharesDatabase) and not self.runtime.holds(conn, claim):
+            raise FencedError(f"work item {claim.item.id} was taken over by another process")
+
     async def send(self) -> None:
         """Submit what the outbox holds; also what a process left there that ended in between."""
         if isinstance(self.runtime, SharesDatabase):
@@ -142,13 +157,39 @@ def take(conn: Connection, run_id: str) -> bool:
     return conn.execute(statement).rowcount == 1
 
 
-def status_of(conn: Connection, run_id: str) -> RunStatus | None:
-    """Return the status of a run; None if it has not begun."""
-    found = conn.execute(select(run.c.status).where(run.c.id == run_id)).scalar()
-    return None if found is None else RunStatus(found)
+@frozen
+class Begun:
+    """A run that has begun: its status, its conversation, and the work item that holds that, if one does."""
+
+    status: RunStatus
+    conversation: str
+    holder: WorkItem | None
 
 
-def next_due(conn: Connection, conversation: str, run_id: str, kind: str) -> Input | Left | Answer | None:
+def begun(conn: Connection, run_id: str) -> Begun | None:
+    """Return where a run is; None if it has not begun."""
+    found = conn.execute(select(run.c.status, run.c.conversation_id).where(run.c.id == run_id)).first()
+    if found is None:
+        return None
+    holds = (work_item.c.key == found.conversation_id, work_item.c.status.in_(("running", "cancelling")))
+    c = work_item.c
+    row = conn.execute(select(c.id, c.kind, c.key, c.payload, c.priority).where(*holds)).first()
+    holder = (
+        None if row is None else WorkItem(row.id, row.kind, row.key, json.loads(row.payload), row.priority)
+    )
+    return Begun(RunStatus(found.status), found.conversation_id, holder)
+
+
+def waits(conn: Connection, run_id: str) -> bool:
+    """Return whether the input of a run has not been taken."""
+    return conn.execute(_untaken(run_id)).first() is not None
+
+
+def _untaken(run_id: str) -> Select[Any]:
+    return select(inbox.c.id).where(inbox.c.run_id == run_id, inbox.c.taken == 0)
+
+
+def next_due(conn: Connection, item: WorkItem) -> Input | Left | Answer | None:
     """Return what an item of a conversation makes happen next.
 
     Whoever holds the key may take over a run that is marked as running: its process has ended, or lost its
@@ -156,25 +197,24 @@ def next_due(conn: Connection, conversation: str, run_id: str, kind: str) -> Inp
 
     Args:
         conn: a reading connection.
-        conversation: the item's key.
-        run_id: the run it is about.
-        kind: ``run`` or ``resume``.
+        item: of kind ``run`` or ``resume``; its key is the conversation, its payload names the run, and
+            whether that is to end as cancelled.
 
     Returns:
         A run to take up, an input to answer, or, when nothing is left to do, the run's answer so far.
     """
+    conversation, run_id = item.key, item.payload["run"]
     orphan = select(run.c.id, run.c.agent).where(
         run.c.conversation_id == conversation, run.c.status == RunStatus.RUNNING.value
     )
     left = conn.execute(orphan).first()
     if left is not None:
         return Left(left.id, left.agent, parked=False)
-    if kind == "resume":
-        parked = conn.execute(_decided(run_id)).first()
+    if item.kind == "resume":
+        parked = conn.execute(_parked(run_id) if item.payload.get("cancel") else _decided(run_id)).first()
         if parked is not None:
             return Left(run_id, parked.agent, parked=True)
-    untaken = select(inbox.c.id).where(inbox.c.run_id == run_id, inbox.c.taken == 0)
-    if conn.execute(untaken).first() is None:
+    if not waits(conn, run_id):
         return stored_answer(conn, run_id)
     oldest = (
         select(inbox.c.run_id, inbox.c.conversation_id, inbox.c.agent, inbox.c.user, inbox.c.text)
@@ -185,12 +225,18 @@ def next_due(conn: Connection, conversation: str, run_id: str, kind: str) -> Inp
     return Input(*conn.execute(oldest).one())
 
 
+def _parked(run_id: str) -> Select[Any]:
+    """Return the query for a run that waits for a person."""
+    return select(run.c.agent).where(
+        run.c.id == run_id, run.c.status.in_(("awaiting_approval", "awaiting_feedback"))
+    )
+
+
 def _decided(run_id: str) -> Select[Any]:
     """Return the query for a parked run with decisions that nobody has acted on."""
     return (
-        select(run.c.agent)
+        _parked(run_id)
         .join(action_call, run.c.id == action_call.c.run_id)
-        .where(run.c.id == run_id, run.c.status.in_(("awaiting_approval", "awaiting_feedback")))
         .where(action_call.c.status.in_(("approved", "rejected", "executing")))
         .limit(1)
     )

@@ -7,10 +7,10 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from functools import partial
 from typing import Any
 
-from attrs import define, field
+from attrs import define, evolve, field
 from sqlalchemy import Connection
 
-from wakeful.app.desk import Desk, Input, Left, next_due, status_of, stored_answer, take
+from wakeful.app.desk import Desk, Input, Left, begun, next_due, stored_answer, take, waits
 from wakeful.app.plugins import Ambient
 from wakeful.app.runs import Runs, Waiter
 from wakeful.loop.agent import BuiltAgent
@@ -18,7 +18,7 @@ from wakeful.loop.journal import Journal
 from wakeful.loop.late import carry_out
 from wakeful.loop.live import EmitEvent, Live
 from wakeful.loop.opening import Opened, Opening, open_turn, store_context, take_up
-from wakeful.loop.recover import recover
+from wakeful.loop.recover import give_up, recover
 from wakeful.loop.redact import Redactor
 from wakeful.loop.turn import Outcome, drive
 from wakeful.store.engine import Store
@@ -48,6 +48,14 @@ First = Callable[[Live], Awaitable[Outcome | None]]
 def item_of(run_id: str) -> str:
     """Return the id of the work item that starts a run."""
     return f"run:{run_id}"
+
+
+def cancelling(run_id: str) -> str:
+    """Return the id of the work item that ends a run as cancelled, should nobody be executing it.
+
+    That such an item exists is also the record that the run was cancelled: whoever takes it up ends it.
+    """
+    return f"cancel:{run_id}"
 
 
 def withdrawn(run_id: str, conversation: str) -> Answer:
@@ -134,7 +142,8 @@ class Engine:
             waiter.fail(NotAvailableError(f"run {run_id} failed on every attempt; see 'wakeful doctor'"))
         elif status is None or status.ended:
             answer = await self.store.read(lambda conn: stored_answer(conn, run_id))
-            waiter.tell(answer or withdrawn(run_id, ""))
+            if answer is not None or not await self.store.read(lambda conn: waits(conn, run_id)):
+                waiter.tell(answer or withdrawn(run_id, ""))
 
     async def _cancelled(self, run_id: str, waiter: Waiter) -> None:
         """End a run whose caller went away, and wait until it has ended."""
@@ -145,63 +154,78 @@ class Engine:
             waiter.answer.exception()
 
     async def cancel(self, run_id: str) -> bool:
-        """End a run as cancelled, wherever it is; False if it has ended or is unknown."""
+        """End a run as cancelled, wherever it is, even if it waits; False if it has ended or is unknown."""
         if self.runs.cancel(run_id):
             return True
         if await self.desk.withdraw(run_id):
             await self.runtime.cancel(item_of(run_id))
             self.runs.tell(run_id, withdrawn(run_id, ""))
             return True
-        status = await self.store.read(lambda conn: status_of(conn, run_id))
-        if status is not RunStatus.RUNNING:
+        found = await self.store.read(lambda conn: begun(conn, run_id))
+        if found is None or not (found.status.parked or found.status is RunStatus.RUNNING):
             return False
-        return self.runs.cancel(run_id) or await self.runtime.cancel(item_of(run_id))
+        if self.runs.cancel(run_id):
+            return True
+        payload, key = {"run": run_id, "cancel": True}, found.conversation
+        await self.runtime.submit(WorkItem(cancelling(run_id), "resume", key, payload, Priority.INTERACTIVE))
+        # Whoever executes the run hears of it; if nobody does, the item that was just submitted ends it.
+        holder = found.holder
+        if found.status is RunStatus.RUNNING and (holder is None or not holder.payload.get("cancel")):
+            await self.runtime.cancel(holder.id if holder else item_of(run_id))
+            if (
+                holder is not None and holder.payload["run"] != run_id
+            ):  # a wake-up that was in the middle of it
+                await self.runtime.submit(evolve(holder, id=f"again:{holder.id}"))
+        return True
 
     # ---- executing them
     async def _handle(self, claim: Claim) -> None:
         """Do whatever there is to do in a conversation, until the item's own run has been seen to."""
-        conversation, run_id, kind = claim.item.key, claim.item.payload["run"], claim.item.kind
+        item, run_id = claim.item, claim.item.payload["run"]
         seen: set[str] = set()
         try:
             while True:
-                due = await self.store.read(lambda conn: next_due(conn, conversation, run_id, kind))
-                if isinstance(due, Input):
-                    await self._open(due)
-                elif isinstance(due, Left):
-                    await self._take_up(due.run_id, due.agent, carry_out if due.parked else self._recover)
-                else:
+                due = await self.store.read(lambda conn: next_due(conn, item))
+                if not isinstance(due, Input | Left):
                     break
+                if not await self._complete(due.run_id, self._execute(due, claim)):
+                    return  # it goes on elsewhere; whoever waits here will see its end in the database
                 seen.add(due.run_id)
         except asyncio.CancelledError:
             if run_id in seen and self.closed:
                 return  # the item's own run has ended: there is nothing to give back
             raise
         if due is not None:
-            self.runs.tell(run_id, due, claim.item.id)
+            self.runs.tell(run_id, due, item.id)
 
-    async def _open(self, given: Input) -> None:
-        await self._complete(given.run_id, self._open_and_drive(given))
+    async def _complete(self, run_id: str, work: Coroutine[Any, Any, Answer]) -> bool:
+        """Execute a run; tell who waits how it ended, or what went wrong in this process.
 
-    async def _take_up(self, run_id: str, agent: str, first: First) -> None:
-        await self._complete(run_id, self._take_up_and_drive(run_id, agent, first))
-
-    async def _complete(self, run_id: str, work: Coroutine[Any, Any, Answer]) -> None:
-        """Execute a run; tell who waits how it ended, or what went wrong in this process."""
+        Returns:
+            False if another process has taken the run or the item over.
+        """
         try:
             answer = await self.runs.complete(run_id, work)
         except FencedError:
-            return  # it goes on elsewhere; whoever waits here will see its end in the database
+            return False
         except Exception as error:
             self.runs.fail(run_id, error)
             raise
         self.runs.tell(run_id, answer)
+        return True
 
-    async def _open_and_drive(self, given: Input) -> Answer:
+    def _execute(self, due: Input | Left, claim: Claim) -> Coroutine[Any, Any, Answer]:
+        if isinstance(due, Input):
+            return self._open_and_drive(due, claim)
+        return self._take_up_and_drive(due, claim)
+
+    async def _open_and_drive(self, given: Input, claim: Claim) -> Answer:
         agent = self.agent(given.agent)
         now, secret = self.ambient.clock.now(), self.ambient.ids.secret()
         opening = Opening(given.run_id, given.conversation, given.user, given.text, secret, now)
 
         def begin(conn: Connection) -> Opened | None:
+            self.desk.hold(conn, claim)
             return open_turn(conn, agent, opening) if take(conn, given.run_id) else None
 
         opened, cancelled = await outlast(self.store.write(begin))
@@ -217,10 +241,18 @@ class Engine:
 
         return await self._drive(self._live(agent, opened.run), first)
 
-    async def _take_up_and_drive(self, run_id: str, name: str, then: First) -> Answer:
-        agent = self.agent(name)
+    async def _take_up_and_drive(self, left: Left, claim: Claim) -> Answer:
+        agent, run_id = self.agent(left.agent), left.run_id
         now = self.ambient.clock.now()
-        view, cancelled = await outlast(self.store.write(lambda conn: take_up(conn, agent, run_id, now)))
+        then: First = carry_out if left.parked else self._recover
+        if await self.runtime.status(cancelling(run_id)) is not None:
+            then = give_up
+
+        def begin(conn: Connection) -> Run:
+            self.desk.hold(conn, claim)
+            return take_up(conn, agent, run_id, now)
+
+        view, cancelled = await outlast(self.store.write(begin))
 
         async def first(live: Live) -> Outcome | None:
             await live.emit(RunStarted(run_id, view.conversation, agent.name))

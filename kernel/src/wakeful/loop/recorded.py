@@ -54,7 +54,7 @@ async def last_step(live: Live) -> Recorded | None:
     )
     status = await live.store.read(lambda conn: conn.execute(steps).scalar())
     found = await live.store.read(lambda conn: conn.execute(replies).mappings().first())
-    if status not in {"replied", "planned", "closed"} or found is None:
+    if status not in {"replied", "planned", "closed", "cancelled"} or found is None:
         return None
     reply = load_reply(found["reply"], found["stop"], Usage())
     calls = {item.id: item for item in reply.items if isinstance(item, Call)}

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from wakeful.loop.act import finish_calls
 from wakeful.loop.late import carry_out
 from wakeful.loop.live import Live
-from wakeful.loop.recorded import last_step, unsettled
+from wakeful.loop.recorded import Recorded, last_step, unsettled
 from wakeful.loop.turn import Outcome, after_calls, react, without_calls
 from wakeful.types import Call, RowKind, Text
 
@@ -22,14 +24,13 @@ async def recover(live: Live) -> Outcome | None:
     found = await last_step(live)
     if found is None:
         return None
+    if found.status == "cancelled":
+        raise asyncio.CancelledError  # its process was about to say so
     calls = [item for item in found.reply.items if isinstance(item, Call)]
     if found.status == "replied":
         return await react(live, found.reply, cancelled=False)
     if found.status == "planned":
-        unknown = unsettled(live, found.planned, found.work)
-        for key, result in unknown.items():
-            await live.journal.result(live.run, key, result, "unknown")
-        found.work.results.update(unknown)
+        await _settle(live, found)
         acted = await finish_calls(live, found.planned, found.work)
         return after_calls(live, found.reply, acted)
     await carry_out(live)
@@ -41,6 +42,26 @@ async def recover(live: Live) -> Outcome | None:
     finals = (result.final for result in found.work.results.values() if result.final)
     final = next(finals, None)
     return None if final is None else Outcome.ended_by(final)
+
+
+async def give_up(live: Live) -> Outcome | None:
+    """End a run as cancelled that nobody executes any more; every call of its last step gets a result."""
+    found = await last_step(live)
+    if found is not None and found.status == "replied":
+        return await react(live, found.reply, cancelled=True)
+    if found is not None and found.status == "planned":
+        await _settle(live, found)
+        found.work.started.update(item.invocation.key for item in found.planned)
+        await finish_calls(live, found.planned, found.work, stopped=True)
+    raise asyncio.CancelledError
+
+
+async def _settle(live: Live, found: Recorded) -> None:
+    """Store that the outcome of a call is unknown that began and must not simply run again."""
+    unknown = unsettled(live, found.planned, found.work)
+    for key, result in unknown.items():
+        await live.journal.result(live.run, key, result, "unknown")
+    found.work.results.update(unknown)
 
 
 def _news(live: Live) -> bool:

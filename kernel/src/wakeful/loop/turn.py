@@ -13,6 +13,7 @@ from attrs import evolve, frozen
 from wakeful.loop.act import Acted, act
 from wakeful.loop.ask import reply_to
 from wakeful.loop.journal import Asked
+from wakeful.loop.late import carry_out, decided
 from wakeful.loop.live import Live, exceeded
 from wakeful.types import (
     Answer,
@@ -98,8 +99,16 @@ async def _steps(live: Live) -> Outcome:
             return Outcome(RunStatus.LIMIT_REACHED, f"Stopped: {limit} was reached.", error=limit)
         live.update(step=live.run.step + 1)
         outcome = await _step(live)
-        if outcome is not None:
+        if outcome is not None and not await _decided_meanwhile(live, outcome):
             return outcome
+
+
+async def _decided_meanwhile(live: Live, outcome: Outcome) -> bool:
+    """Carry out what people decided while the run went on; True if there was something to tell the model."""
+    if outcome.status is not RunStatus.COMPLETED or not await decided(live):
+        return False
+    await carry_out(live)
+    return True
 
 
 async def _step(live: Live) -> Outcome | None:
@@ -174,7 +183,8 @@ def without_calls(reply: Reply, text: str) -> Outcome | None:
 async def _end(live: Live, outcome: Outcome) -> Answer:
     run, final = live.run, outcome.final
     status, pending = outcome.status, await _pending(live)
-    if pending and status is RunStatus.COMPLETED:
+    # In this order: what was decided after the first look is seen by the second.
+    if status is RunStatus.COMPLETED and (pending or await decided(live)):
         status = RunStatus.AWAITING_APPROVAL
     answer = Answer(
         text=live.redactor.text(outcome.text),

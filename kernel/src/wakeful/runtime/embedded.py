@@ -16,7 +16,7 @@ from wakeful.runtime.held import Held, Why
 from wakeful.runtime.keeping import Keeper
 from wakeful.runtime.outcomes import Outcomes
 from wakeful.store.engine import Store
-from wakeful.types import Clock, Handler, RuntimeCaps, StoreError, WorkItem, WorkStatus
+from wakeful.types import Claim, Clock, Handler, RuntimeCaps, StoreError, WorkItem, WorkStatus
 from wakeful.waiting import settle, stop
 
 log = logging.getLogger("wakeful")
@@ -108,6 +108,10 @@ class EmbeddedRuntime:
         The kernel stores inputs and decisions together with their wake-ups this way.
         """
         return items.submit(conn, item, self.submitter(item), self.clock.now())
+
+    def holds(self, conn: Connection, claim: Claim) -> bool:
+        """Return whether an attempt still has its item, and keep it so until the transaction ends."""
+        return claims.holds(conn, claim)
 
     def submitter(self, item: WorkItem) -> str:
         """Return to whom an item should be left at first: this runtime if it can start it now, else ""."""
