@@ -53,6 +53,16 @@ async def test_the_key_of_the_environment_goes_to_openai_alone(
     assert b"Bearer sk-for-this-server" in two
 
 
+async def test_the_key_of_the_environment_goes_to_the_address_of_the_environment(
+    raw: Any, bench: Any, ask: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-for-the-proxy")
+    monkeypatch.setenv("OPENAI_BASE_URL", raw.url)
+    raw.answer(b'{"choices": [{"message": {"content": "Hi"}}]}', kind="application/json")
+    await bench.bind("", "qwen3", api_key="").complete(ask("go"), "c")
+    assert b"Bearer sk-for-the-proxy" in raw.requests[0]
+
+
 def test_everything_wrong_is_said_at_once(bench: Any) -> None:
     lines = problems(
         bench,

@@ -128,12 +128,15 @@ def _check_names(table: PluginTable, agents: Mapping[str, AgentConfig], report: 
     A table for a plugin that nobody enables is fine, and so is disabling one that is off; but a typo there
     would leave a limit or a switch without effect, and nobody would notice.
     """
-    known = {name for agent in agents.values() for name in agent.plugins}
-    known |= {model.partition(":")[0] for each in agents.values() for model in (each.model, *each.failover)}
-    known |= set(table.enable)
+    enabled = {name for agent in agents.values() for name in agent.plugins} | set(table.enable)
+    schemes = {model.partition(":")[0] for each in agents.values() for model in (each.model, *each.failover)}
+    known = enabled | schemes
     for name in table.settings:
         if name not in known and (near := misspelling(name, known)):
-            report(join("plugins", name), f"no agent enables this plugin; did you mean {near!r}?")
+            what = f"no agent enables this plugin; did you mean {near!r}?"
+            if near not in enabled:  # it may as well be the model that is misspelt
+                what = f"no agent uses this plugin, and a model names {near!r}; one of the two is misspelt"
+            report(join("plugins", name), what)
     for name in table.disable:
         if name not in known and (near := misspelling(name, known)):
             report("plugins.disable", f"nothing enables the plugin {name!r}; did you mean {near!r}?")

@@ -135,8 +135,10 @@ def _address(own: OpenAISettings, problems: list[Problem]) -> _Address:
 
 def _key(own: OpenAISettings, problems: list[Problem], *, official: bool) -> str:
     given = str(own.api_key).strip()
-    # A key of the environment is OpenAI's: it goes to another server only if the file says so.
-    key = given or (os.environ.get(KEY_VARIABLE, "").strip() if official else NO_KEY)
+    # A key of the environment is for the address of the environment, else for OpenAI; it goes to a server
+    # that the file names only if the file says so.
+    known = os.environ.get(KEY_VARIABLE, "").strip()
+    key = given or (known if official else (not own.base_url and known) or NO_KEY)
     if not key:
         what = f'no API key: set the environment variable {KEY_VARIABLE}, or api_key = "${{env:NAME}}"'
         problems.append(Problem(f"{_HERE}.api_key", what))
