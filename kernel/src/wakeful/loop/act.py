@@ -75,7 +75,7 @@ async def _store(live: Live, planned: Sequence[Planned]) -> list[Planned]:
     async with live.store.transaction(durable=once) as tx:
         stored = await ask_people(agent, tx, run, planned)
         now = live.clock.now()
-        await tx.run(lambda conn: live.journal.plan(conn, run, stored, now))
+        await tx.conclude(lambda conn: live.journal.plan(conn, run, stored, now))
     for item in stored:
         if item.judged.judgement.verdict is not Verdict.ALLOW:
             await live.emit(CallJudged(item.invocation, item.judged.judgement.verdict, item.judged.reason))

@@ -79,7 +79,7 @@ async def close(live: Live, planned: Sequence[Planned], work: Work, interruption
             ended += of_call
         status = "cancelled" if interruption == "CANCELLED" else "closed"
         notices, live.notices = live.notices, []
-        numbered = await tx.run(
+        numbered = await tx.conclude(
             lambda conn: live.journal.close(conn, live.run, rows, keys, puts, status, notices)
         )
     live.append(numbered)

@@ -17,6 +17,8 @@ from wakeful.loop.statements import (
     ADD_ACTION,
     ADD_CALL,
     ADD_STEP,
+    END_RUN,
+    PLAN_STEP,
     SET_RESULT,
     SET_SEQ,
     SET_STEP,
@@ -29,8 +31,6 @@ from wakeful.loop.statements import (
 from wakeful.store.tables import (
     action_call,
     epoch,
-    run,
-    step,
 )
 from wakeful.types import (
     ActionResult,
@@ -171,9 +171,7 @@ class Journal:
         """Store the judged calls of a step, their arguments and keys, before any of them runs."""
         guard(conn, run_)
         conn.execute(ADD_ACTION, [item.columns(run_, now) for item in planned])
-        conn.execute(
-            update(step).where(step.c.run_id == run_.id, step.c.number == run_.step).values(status="planned")
-        )
+        conn.execute(PLAN_STEP, {"run_": run_.id, "number_": run_.step})
 
     def close(
         self,
@@ -212,18 +210,18 @@ class Journal:
         now = self.clock.now()
         final = not answer.status.parked
         values = {
-            "status": answer.status.value,
-            "disposition": answer.disposition.value,
-            "reaction": answer.reaction,
-            "text": answer.text,
-            "error": answer.error,
-            "ended_at": now if final else None,
+            "run_": run_.id,
+            "status_": answer.status.value,
+            "disposition_": answer.disposition.value,
+            "reaction_": answer.reaction,
+            "text_": answer.text,
+            "error_": answer.error,
+            "at_": now if final else None,
         }
-        statement = update(run).where(run.c.id == run_.id).values(**clean(values))
 
         def write(conn: Connection) -> None:
             guard(conn, run_)
-            conn.execute(statement)
+            conn.execute(END_RUN, clean(values))
 
         await self.store.write(write)
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from attrs import evolve, frozen
-from sqlalchemy import insert, select, update
+from sqlalchemy import bindparam, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from wakeful.loop.agent import BuiltAgent, changes
@@ -46,6 +46,36 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 
+# Built once: a statement that is built for every turn costs more than running it.
+_CONVERSATION = select(conversation.c.turns, conversation.c.secret).where(
+    conversation.c.id == bindparam("id_")
+)
+_ADD_CONVERSATION = insert(conversation)
+_SET_TURNS = (
+    update(conversation).where(conversation.c.id == bindparam("id_")).values(turns=bindparam("turns_"))
+)
+_ADD_RUN = insert(run)
+_LAST_EPOCH = (
+    select(epoch.c.id, epoch.c.reason, epoch.c.declaration, epoch.c.sent)
+    .where(epoch.c.conversation_id == bindparam("id_"), epoch.c.agent == bindparam("agent_"))
+    .order_by(epoch.c.id.desc())
+    .limit(1)
+)
+_DECLARATION = select(declaration.c.body).where(declaration.c.digest == bindparam("digest_"))
+_KNOWN = select(declaration.c.digest).where(declaration.c.digest == bindparam("digest_"))
+_ADD_DECLARATION = insert(declaration)
+_ADD_EPOCH = insert(epoch)
+_ROW_COLUMNS = ("seq", "kind", "items", "run_id", "turn", "step", "trust", "source", "meta")
+_ROWS = (
+    select(*(message.c[name] for name in _ROW_COLUMNS))
+    .where(message.c.conversation_id == bindparam("id_"))
+    .order_by(message.c.seq)
+)
+_STATE = select(plugin_state.c.plugin, plugin_state.c.key, plugin_state.c.value).where(
+    plugin_state.c.conversation_id == bindparam("id_")
+)
+
+
 @frozen
 class Opening:
     """What starts a turn."""
@@ -75,7 +105,7 @@ def open_turn(conn: Connection, agent: BuiltAgent, opening: Opening) -> Opened:
     """
     found = _conversation(conn, agent, opening)
     turn = found["turns"] + 1
-    conn.execute(update(conversation).where(conversation.c.id == opening.conversation).values(turns=turn))
+    conn.execute(_SET_TURNS, {"id_": opening.conversation, "turns_": turn})
     current, sent, new_epoch = _epoch(conn, agent, opening)
     view = Run(
         id=opening.run_id,
@@ -99,9 +129,7 @@ def open_turn(conn: Connection, agent: BuiltAgent, opening: Opening) -> Opened:
 
 
 def _conversation(conn: Connection, agent: BuiltAgent, opening: Opening) -> Mapping[str, Json]:
-    where = conversation.c.id == opening.conversation
-    query = select(conversation.c.turns, conversation.c.secret).where(where)
-    found = conn.execute(query).mappings().first()
+    found = conn.execute(_CONVERSATION, {"id_": opening.conversation}).mappings().first()
     if found is None:
         values = {
             "id": opening.conversation,
@@ -111,7 +139,7 @@ def _conversation(conn: Connection, agent: BuiltAgent, opening: Opening) -> Mapp
             "created_at": opening.now,
             "updated_at": opening.now,
         }
-        conn.execute(insert(conversation).values(**values))
+        conn.execute(_ADD_CONVERSATION, values)
         return {"turns": 0, "secret": opening.secret}
     return dict(found)
 
@@ -131,7 +159,7 @@ def _start(conn: Connection, view: Run) -> None:
         "started_at": view.now,
     }
     try:
-        conn.execute(insert(run).values(**values))
+        conn.execute(_ADD_RUN, values)
     except IntegrityError as error:
         raise busy(view.conversation) from error
 
@@ -145,31 +173,24 @@ def busy(conversation_id: str) -> ConversationBusyError:
 
 
 def _epoch(conn: Connection, agent: BuiltAgent, opening: Opening) -> tuple[Epoch, Sent | None, bool]:
-    mine = (epoch.c.conversation_id == opening.conversation) & (epoch.c.agent == agent.name)
-    query = select(epoch.c.id, epoch.c.reason, epoch.c.declaration, epoch.c.sent).where(mine)
-    last = conn.execute(query.order_by(epoch.c.id.desc()).limit(1)).first()
+    last = conn.execute(_LAST_EPOCH, {"id_": opening.conversation, "agent_": agent.name}).first()
     if last is not None and last.declaration == agent.declared_digest:
         return Epoch(last.id, last.reason, agent.declared), load_sent(last.sent), False
     reason, number = "first turn", 1
     if last is not None:
-        body = conn.execute(
-            select(declaration.c.body).where(declaration.c.digest == last.declaration)
-        ).scalar_one()
+        body = conn.execute(_DECLARATION, {"digest_": last.declaration}).scalar_one()
         reason, number = changes(load_declared(body), agent.declared), last.id + 1
-    known = select(declaration.c.digest).where(declaration.c.digest == agent.declared_digest)
-    if conn.execute(known).first() is None:
-        body = agent.declared.dump()
-        conn.execute(insert(declaration).values(digest=agent.declared_digest, body=body))
-    conn.execute(
-        insert(epoch).values(
-            conversation_id=opening.conversation,
-            agent=agent.name,
-            id=number,
-            reason=reason,
-            declaration=agent.declared_digest,
-            created_at=opening.now,
-        )
-    )
+    if conn.execute(_KNOWN, {"digest_": agent.declared_digest}).first() is None:
+        conn.execute(_ADD_DECLARATION, {"digest": agent.declared_digest, "body": agent.declared.dump()})
+    values = {
+        "conversation_id": opening.conversation,
+        "agent": agent.name,
+        "id": number,
+        "reason": reason,
+        "declaration": agent.declared_digest,
+        "created_at": opening.now,
+    }
+    conn.execute(_ADD_EPOCH, values)
     return Epoch(number, reason, agent.declared), None, True
 
 
@@ -181,21 +202,18 @@ def with_transcript(conn: Connection, view: Run) -> Run:
         for row in rows
         if row.kind is RowKind.STATE and row.meta.get("epoch") == view.epoch.id
     )
-    query = select(plugin_state.c.plugin, plugin_state.c.key, plugin_state.c.value)
     state: dict[str, dict[str, Json]] = {}
-    for plugin, key, value in conn.execute(query.where(plugin_state.c.conversation_id == view.conversation)):
+    for plugin, key, value in conn.execute(_STATE, {"id_": view.conversation}):
         state.setdefault(plugin, {})[key] = json.loads(value)
     return evolve(view, rows=rows, kept=kept, state=state)
 
 
 def load_rows(conn: Connection, conversation_id: str) -> tuple[Row, ...]:
     """Return all rows of a conversation in order."""
-    names = ("seq", "kind", "items", "run_id", "turn", "step", "trust", "source", "meta")
-    query = select(*(message.c[name] for name in names)).where(message.c.conversation_id == conversation_id)
     return tuple(
         Row(seq, RowKind(kind), load_items(items), run_id, turn, step, Trust(trust), source, json.loads(meta))
         for seq, kind, items, run_id, turn, step, trust, source, meta in conn.execute(
-            query.order_by(message.c.seq)
+            _ROWS, {"id_": conversation_id}
         )
     )
 

@@ -49,6 +49,23 @@ SET_USAGE = (
         cost=bindparam("cost_"),
     )
 )
+PLAN_STEP = (
+    update(step)
+    .where(step.c.run_id == bindparam("run_"), step.c.number == bindparam("number_"))
+    .values(status="planned")
+)
+END_RUN = (
+    update(run)
+    .where(run.c.id == bindparam("run_"))
+    .values(
+        status=bindparam("status_"),
+        disposition=bindparam("disposition_"),
+        reaction=bindparam("reaction_"),
+        text=bindparam("text_"),
+        error=bindparam("error_"),
+        ended_at=bindparam("at_"),
+    )
+)
 GUARD = (
     update(run)
     .where(run.c.id == bindparam("run_"), run.c.fence == bindparam("fence_"))
