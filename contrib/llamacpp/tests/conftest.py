@@ -12,8 +12,8 @@ import wakeful
 from wakeful import Agent, action
 from wakeful.app import App
 from wakeful.types import Limits, ReplyReceived, Usage
-
-HERE = Path(__file__).parent
+from wakeful_llamacpp.files import model_file
+from wakeful_llamacpp.gguf import facts_of
 
 #: One thread, because a machine that does other things as well makes two wait for each other; greedy; short
 #: replies in a small context.
@@ -44,11 +44,14 @@ def agent(folder: Path, steps: int = 1, **settings: Any) -> Agent:
 
 @pytest.fixture
 def desk(tmp_path: Path) -> Callable[..., Agent]:
-    """Give agents of the packaged model, with a template of ours if asked to."""
+    """Give agents of the packaged model; without native tools if they are to use the file's own template."""
 
-    def make(steps: int = 1, *, tools: bool = False, **settings: Any) -> Agent:
-        template = {"chat_template": str(HERE / "tools.jinja")} if tools else {}
-        return agent(tmp_path, steps, **template, **settings)
+    def make(steps: int = 1, *, plain: bool = False, **settings: Any) -> Agent:
+        if plain:
+            settings["chat_template"] = "plain.jinja"
+            own = facts_of(model_file("default", tmp_path)).template
+            (tmp_path / "plain.jinja").write_text(own, encoding="utf-8")
+        return agent(tmp_path, steps, **settings)
 
     return make
 

@@ -54,7 +54,7 @@ def kept(usages: list[Usage]) -> list[float]:
 
 
 async def test_a_conversation_of_four_steps_is_cached_by_the_engine(desk: Any, opened: Any) -> None:
-    async with opened(desk(tools=True)) as app:
+    async with opened(desk()) as app:
         assert not app.problems("agent")
         turns = [await turn(app, f"Who owes us money for invoice {number}?") for number in range(4)]
     usages = [usage for events in turns for usage in used(events)]
@@ -67,7 +67,7 @@ async def test_a_conversation_of_four_steps_is_cached_by_the_engine(desk: Any, o
 
 async def test_four_steps_of_one_turn_act_through_text(desk: Any, opened: Any) -> None:
     wordy = {"max_tokens": 60, "extra": {"temperature": 0, "seed": 1, "grammar": ACTS}}
-    async with opened(desk(4, **wordy)) as app:
+    async with opened(desk(4, plain=True, **wordy)) as app:
         events = await turn(app, "Look at invoices until I stop you.")
     ended = [event for event in events if isinstance(event, ActionEnded)]
     usages = used(events)
@@ -82,7 +82,7 @@ async def test_replies_stream(desk: Any, opened: Any) -> None:
     async def show(delta: Any) -> None:
         pieces.append(delta.text)
 
-    async with opened(desk(tools=True)) as app:
+    async with opened(desk()) as app:
         request = Request(model="x", tools=(), system=(), items=(Text("user", "Count to a hundred."),))
         reply = await app.agents["agent"].model.complete(request, "c-1", show)
     assert len(pieces) >= 10
@@ -90,7 +90,7 @@ async def test_replies_stream(desk: Any, opened: Any) -> None:
 
 
 async def test_calls_and_results_in_the_history_are_read_by_the_engine(desk: Any, opened: Any) -> None:
-    async with opened(desk(tools=True)) as app:
+    async with opened(desk()) as app:
         model = app.agents["agent"].model
         asked = (Text("user", "Who owes us for invoice 7?"),)
         answered = (
@@ -107,7 +107,7 @@ async def test_calls_and_results_in_the_history_are_read_by_the_engine(desk: Any
 
 
 async def test_an_engine_that_ends_is_started_again(desk: Any, opened: Any) -> None:
-    async with opened(desk(tools=True)) as app:
+    async with opened(desk()) as app:
         model = app.agents["agent"].model.models[0][1]
         request = Request(model="x", tools=(), system=(), items=(Text("user", "Count to a hundred."),))
         await model.complete(request, "c-1")
@@ -131,8 +131,8 @@ async def test_an_engine_that_ends_is_started_again(desk: Any, opened: Any) -> N
 
 
 async def test_two_applications_have_an_engine_each(desk: Any, opened: Any) -> None:
-    async with opened(desk(tools=True)) as one:
-        async with wakeful.open(desk(tools=True)) as two:
+    async with opened(desk()) as one:
+        async with wakeful.open(desk()) as two:
             assert len(children()) == 2
             answers = await asyncio.gather(one.send("agent", "Hi"), two.send("agent", "Hi"))
         assert len(children()) == 1

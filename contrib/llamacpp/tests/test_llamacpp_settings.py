@@ -107,11 +107,11 @@ async def test_numbers_that_cannot_work(desk: Any, opened: Any) -> None:
 
 
 async def test_what_the_kernel_is_told(desk: Any, opened: Any, wakeful_app: Any) -> None:
-    async with opened(desk(context=100_000)) as app:
+    async with opened(desk(plain=True, context=100_000)) as app:
         profile = app.agents["agent"].model.profile
         assert (profile.window, profile.output, profile.family) == (8192, 24, "byte-prefix")
         assert app.agents["agent"].model.models[0][1].inner.profile.native_tools is False
-    async with opened(desk(tools=True)) as app:
+    async with opened(desk()) as app:
         assert app.agents["agent"].model.models[0][1].profile.native_tools is True
 
 

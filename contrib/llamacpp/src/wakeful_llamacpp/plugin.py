@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib.resources import files
+from pathlib import Path
 
 from wakeful.hookspecs import hookimpl
 from wakeful.types import BackgroundService, ConfigError, Json, Model, Problem, Provider, Resolve, Services
 from wakeful_llamacpp.engine import Engines, Setup
-from wakeful_llamacpp.files import model_file, template_file
+from wakeful_llamacpp.files import DEFAULT, model_file, template_file
 from wakeful_llamacpp.gguf import Facts, facts_of
 from wakeful_llamacpp.model import LlamaModel
 from wakeful_llamacpp.settings import LlamaCppSettings
@@ -63,16 +65,24 @@ class LlamaProvider:
         if problems:
             raise ConfigError(problems)
         folder = self._services.folder
-        path = model_file(model.strip(), folder)
+        name = model.strip()
+        path = model_file(name, folder)
         facts = facts_of(path)
-        template = ""
-        if own.chat_template:
-            template = template_file(own.chat_template, folder).read_text(encoding="utf-8")
-            facts = Facts(facts.trained, template)
+        template = _template(name, own, folder)
+        facts = Facts(facts.trained, template) if template else facts
         context = min(own.context, facts.trained) if facts.trained else own.context
         setup = Setup(str(path), path.stem, context, own.slots, own.threads, own.cache_mib, template)
         engine = self._engines.of(setup, own.start_s)
         return LlamaModel(engine, resolve, _for_openai(own, setup, facts))
+
+
+def _template(name: str, own: LlamaCppSettings, folder: Path) -> str:
+    """Return the chat template to use instead of the file's; empty if there is none."""
+    if own.chat_template:
+        return template_file(own.chat_template, folder).read_text(encoding="utf-8")
+    if name == DEFAULT:  # its own knows no tools
+        return files(__package__).joinpath("chatml.jinja").read_text(encoding="utf-8")
+    return ""
 
 
 def _for_openai(own: LlamaCppSettings, setup: Setup, facts: Facts) -> dict[str, Json]:
