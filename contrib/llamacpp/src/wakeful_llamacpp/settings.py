@@ -33,7 +33,8 @@ class LlamaCppSettings:
     chat_template: str = field(
         default="",
         metadata={
-            "help": "a file with a Jinja template for prompts; empty takes the model's own, for `default` one that knows tools"
+            "help": "a file with a Jinja template for prompts; empty takes the model's own, for `default` one"
+            " that knows tools"
         },
     )
     start_s: float = field(
