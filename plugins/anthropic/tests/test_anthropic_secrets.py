@@ -61,6 +61,16 @@ async def test_an_answer_that_repeats_the_headers_is_masked(raw: RawServer, bind
     assert str(caught.value).endswith("server (500): Bearer [secret] x-api-key: [secret]")
 
 
+async def test_a_password_in_an_address_is_sent_and_not_shown(raw: RawServer, bind: Bind) -> None:
+    raw.answers = [http({"error": {"type": "api_error", "message": "no pa 55 here"}}, 500)]
+    model = bind(raw.url.replace("http://", "http://ada:pa%2055@"))
+    with pytest.raises(ModelError) as caught:
+        await model.complete(asked("Hi"), "c")
+    assert b"authorization: basic ywrhonbhidu1" in raw.requests[0].lower()
+    assert str(caught.value).endswith("no [secret] here")
+    assert "pa%2055" not in repr(model)
+
+
 def test_the_key_is_in_no_representation(bind: Bind) -> None:
     model = bind()
     assert KEY not in repr(model)

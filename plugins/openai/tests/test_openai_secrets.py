@@ -47,6 +47,13 @@ async def test_a_server_that_repeats_the_headers_is_masked(raw: Any, bench: Any,
     assert KEY not in repr(bench.bound)
 
 
+async def test_a_password_in_an_address_is_sent_as_the_address_would(raw: Any, bench: Any, ask: Any) -> None:
+    raw.answer(b'{"choices": [{"message": {"content": "Hi"}}]}', kind="application/json")
+    model = bench.bind(raw.url.replace("http://", "http://ada:pa%2055@"))
+    await model.complete(ask("go"), "c")
+    assert b"authorization: basic ywrhonbhidu1" in raw.requests[0].lower()
+
+
 async def test_passwords_in_an_address_are_not_shown(bench: Any, ask: Any) -> None:
     model = bench.bind("http://ada:pa55word@127.0.0.1:9/v1")
     with pytest.raises(ModelError) as caught:

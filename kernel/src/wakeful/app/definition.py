@@ -33,7 +33,7 @@ class Agent:
     instructions: str = ""
     actions: Sequence[Action | str] = ()
     plugins: Sequence[str | object] = ()
-    settings: Mapping[str, Mapping[str, Json]] = field(factory=dict)
+    settings: Mapping[str, Mapping[str, Json]] = field(factory=dict, repr=False)
     limits: Limits = Limits()
     approvers: Sequence[str] = ()
     store: str = "sqlite://"

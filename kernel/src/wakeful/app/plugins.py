@@ -24,7 +24,7 @@ class Ambient:
     clock: Clock
     ids: IdSource
     folder: Path
-    secrets: tuple[str, ...] = ()
+    secrets: tuple[str, ...] = field(default=(), repr=False)
 
     def services(self, plugin: str) -> PluginServices:
         """Return fresh services bound to the namespace of ``plugin``."""
@@ -98,7 +98,7 @@ class Platform:
     """
 
     ambient: Ambient
-    settings: Mapping[str, Mapping[str, Json]]
+    settings: Mapping[str, Mapping[str, Json]] = field(repr=False)
     where: str
     classes: dict[str, type] = field(factory=dict)
     objects: dict[str, object] = field(factory=dict)

@@ -27,7 +27,7 @@ class PluginTable:
 
     enable: tuple[str, ...] = ()
     disable: tuple[str, ...] = ()
-    settings: Mapping[str, Mapping[str, Json]] = field(factory=dict)
+    settings: Mapping[str, Mapping[str, Json]] = field(factory=dict, repr=False)
 
 
 def read_plugins(raw: Mapping[str, Json], where: str, report: Report) -> PluginTable:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from attrs import frozen
+from attrs import field, frozen
 
 from wakeful.loop.codec import dump_result, load_result
 from wakeful.types import ActionResult
@@ -18,7 +18,7 @@ MASK = "[secret]"
 class Redactor:
     """Replaces secrets, as they are and as JSON spells them."""
 
-    secrets: tuple[str, ...] = ()
+    secrets: tuple[str, ...] = field(default=(), repr=False)
 
     @classmethod
     def of(cls, secrets: tuple[str, ...]) -> Redactor:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
+from base64 import b64encode
 from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
 
 from attrs import define, field, frozen
 
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
 
 #: Environment variables that hold a key and a token, as the SDK reads them.
 KEY, TOKEN = "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"
+#: The one that holds an address.
+URL = "ANTHROPIC_BASE_URL"
 #: Longest wait for a connection in seconds, of ``timeout_s``; many conversations may start at once.
 CONNECT_S = 30.0
 #: Where the API is, relative to the base URL.
@@ -31,9 +35,10 @@ class Connection:
 
     Args:
         key, token: one of them is given.
-        base_url: empty for the SDK's own.
+        base_url: empty for the SDK's own; without what stands before an ``@`` in the address.
         timeout_s: seconds without a byte.
         betas: names for the beta header.
+        user: ``name:password`` that stood in the address.
     """
 
     key: str = field(repr=False)
@@ -41,6 +46,7 @@ class Connection:
     base_url: str
     timeout_s: float
     betas: tuple[str, ...]
+    user: str = field(default="", repr=False)
 
     @classmethod
     def of(cls, settings: AnthropicSettings) -> Connection:
@@ -64,25 +70,43 @@ class Connection:
             problems.append(
                 Problem("", f"{where} is not a key: it holds blanks, line breaks or other characters")
             )
-        base_url = settings.base_url.rstrip("/").removesuffix("/v1")
+        given = settings.base_url or os.environ.get(URL, "")
+        base_url, user = _without_user(given.rstrip("/").removesuffix("/v1"))
         if base_url and not base_url.startswith(("http://", "https://")):
-            what = (
-                f"plugins.anthropic.base_url must begin with http:// or https://, not {settings.base_url!r}"
-            )
+            where = "plugins.anthropic.base_url" if settings.base_url else f"the environment's {URL}"
+            what = f"{where} must begin with http:// or https://, not {base_url!r}"
             problems.append(Problem("", what))
         if problems:
             raise ConfigError(problems)
-        return cls(key, token, base_url, settings.timeout_s, settings.betas)
+        return cls(key, token, base_url, settings.timeout_s, settings.betas, user)
 
     @property
     def place(self) -> str:
         """The address, for messages."""
-        return self.base_url or os.environ.get("ANTHROPIC_BASE_URL", HOME)
+        return self.base_url or HOME
 
     @property
     def secrets(self) -> tuple[str, ...]:
         """What must not be shown anywhere."""
-        return tuple(filter(None, (self.key, self.token)))
+        return tuple(filter(None, (self.key, self.token, self.user.partition(":")[2])))
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """What every request has beside the SDK's own headers."""
+        headers = {"anthropic-beta": ",".join(self.betas)} if self.betas else {}
+        if self.user:  # as the address would: but the SDK and its transport log addresses
+            headers["Authorization"] = f"Basic {b64encode(self.user.encode()).decode()}"
+        return headers
+
+
+def _without_user(url: str) -> tuple[str, str]:
+    """Return an address without its user information, and that."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return url, ""
+    user, at, place = parts.netloc.rpartition("@")
+    return (parts._replace(netloc=place).geturl(), unquote(user)) if at else (url, "")
 
 
 @define(eq=False)
@@ -139,8 +163,8 @@ def _made(connection: Connection) -> AsyncAnthropic:
     return AsyncAnthropic(
         api_key=connection.key or None,
         auth_token=connection.token or None,
-        base_url=connection.base_url or None,
+        base_url=connection.place,
         timeout=Timeout(seconds, connect=min(seconds, CONNECT_S)),
         max_retries=0,  # the kernel waits and asks again
-        default_headers={"anthropic-beta": ",".join(connection.betas)} if connection.betas else None,
+        default_headers=connection.headers or None,
     )

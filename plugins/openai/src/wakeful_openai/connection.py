@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+from base64 import b64encode
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import cache
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from wakeful.types import Clock
 from wakeful_openai.errors import Faults
@@ -45,8 +46,14 @@ class Connection:
     """
 
     def __init__(self, model: str, url: str, key: str, timeout_s: float, clock: Clock) -> None:
-        self.url, self._key, self._timeout_s, self.clock = url, key, timeout_s, clock
-        self.faults = Faults(model, urlsplit(url).netloc.rpartition("@")[2], key)
+        self._key, self._timeout_s, self.clock = key, timeout_s, clock
+        parts = urlsplit(url)
+        user, _, place = parts.netloc.rpartition("@")
+        self.url = parts._replace(netloc=place).geturl()
+        self._headers: dict[str, str] = {}
+        if user:  # sent as the address would send it: but the SDK and its transport log addresses
+            self._headers["Authorization"] = f"Basic {b64encode(unquote(user).encode()).decode()}"
+        self.faults = Faults(model, place, key)
         self._client: AsyncOpenAI | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._making = asyncio.Lock()
@@ -105,6 +112,7 @@ class Connection:
             base_url=self.url,
             timeout=httpx2.Timeout(self._timeout_s, connect=min(self._timeout_s, CONNECT_S)),
             max_retries=0,
+            default_headers=self._headers or None,
             http_client=openai.DefaultAsyncHttpxClient(verify=_certificates()),
         )
 

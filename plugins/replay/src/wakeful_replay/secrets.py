@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
-from attrs import frozen
+from attrs import field, frozen
 
 from wakeful.types import Json
 
@@ -19,7 +19,7 @@ MASK = "[secret]"
 class Secrets:
     """Values that are never written, e.g. what ``${env:NAME}`` gave in the configuration."""
 
-    values: tuple[str, ...] = ()
+    values: tuple[str, ...] = field(default=(), repr=False)
 
     @classmethod
     def of(cls, values: Iterable[str]) -> Secrets:
