@@ -103,6 +103,7 @@ class CassetteModel:
         self.profile = header.profile
         self._cassette, self._mode, self._strict = cassette, mode, strict
         self._header, self._upstream = header, upstream
+        self._bound: Model | None = None
         self._services, self._secrets = services, secrets
 
     async def complete(self, request: Request, conversation: str, emit: Emit | None = None) -> Reply:
@@ -122,6 +123,12 @@ class CassetteModel:
                 return await play(line, request, number, emit, marked=False)
         return await self._record(mark, request, conversation, emit)
 
+    async def close(self) -> None:
+        """Close the recorded model, if it was asked anything."""
+        close = getattr(self._bound, "close", None)
+        if close is not None:
+            await close()
+
     def _mismatch(self, request: Request, number: int) -> Line:
         """Return the closest line if that will do, else say how it differs."""
         now = reduce_request(request, self._secrets.scrub)
@@ -137,7 +144,7 @@ class CassetteModel:
 
     async def _record(self, mark: str, request: Request, conversation: str, emit: Emit | None) -> Reply:
         try:
-            upstream = self._upstream()
+            upstream = self._bound = self._bound or self._upstream()
         except ModelError:
             raise
         except WakefulError as error:  # found only now: everything before was answered from the file
