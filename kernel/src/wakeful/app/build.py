@@ -131,7 +131,12 @@ class Builder:
 
     def _model(self, plan: Blueprint, where: str) -> Model:
         if plan.model is not None:
-            return plan.model
+            speaking = self._speaking(plan, where, plan.model)
+            if speaking is plan.model:
+                return speaking  # as given: whoever made it decides about further tries
+            return PatientModel(
+                ((plan.config.model, speaking),), self.ambient.clock, plan.config.retry.total_s
+            )
 
         def resolve(model: str, settings: Mapping[str, Json] | None = None) -> Model:
             scheme, _, rest = model.partition(":")

@@ -61,6 +61,8 @@ class EnvelopeModel:
         Raises:
             ModelError: the call failed, or the second answer had the wrong form too (``malformed``).
         """
+        if not request.tools and not any(isinstance(item, Call | Result) for item in request.items):
+            return await self.inner.complete(request, conversation, emit)  # nothing to act with: plain talk
         names = [tool.name for tool in request.tools]
         plain = _plain(request)
         for _ in range(RETRIES + 1):
