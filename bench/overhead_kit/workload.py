@@ -62,6 +62,7 @@ def own() -> Workload:
 def of_peers(folder: Path) -> Workload:
     """Return the workload that the peers in ``folder`` run, so that all rows are comparable."""
     sys.path.insert(0, str(folder))
+    sys.dont_write_bytecode = True  # the folder may be somebody else's
     module = importlib.import_module("workload")
     return Workload(module.tools(), module.scenario())
 
