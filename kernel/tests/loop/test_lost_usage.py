@@ -7,12 +7,18 @@ from typing import Any
 
 import pytest
 
-from wakeful import Agent
+from wakeful import Agent, action
 from wakeful.models import EnvelopeModel, PatientModel
 from wakeful.testing import Database, FakeClock, Gate, ScriptedModel, say
-from wakeful.types import Limits, ModelError, RunEnded, RunStatus, TextWithdrawn, Usage
+from wakeful.types import Limits, ModelError, Profile, RunEnded, RunStatus, TextWithdrawn, Usage
 
 SPENT = Usage(3, 0, 40, 5)
+
+
+@action(effect="read", output_trust="trusted")
+async def ping() -> str:
+    """Ping."""
+    return "pong"
 
 
 def cut(**more: Any) -> ModelError:
@@ -89,20 +95,60 @@ async def test_of_tries_before_the_run_was_cancelled(wakeful_app: Any, store: Da
     assert books(store) == {"run": 48, "step": 48, "model_call": 48}
 
 
+async def test_of_an_answer_in_the_wrong_form_of_a_models_own_object(
+    wakeful_app: Any, store: Database
+) -> None:
+    replies = [say("Hm.", usage=SPENT), say('{"message": "Done."}', usage=SPENT)]
+    model = ScriptedModel(replies, Profile("scripted", native_tools=False))
+    async with wakeful_app(Agent(model=model, actions=[ping])) as app:
+        answer = await app.send("agent", "Go")
+    assert (answer.text, answer.usage.total) == ("Done.", 2 * SPENT.total)
+    assert books(store) == {"run": 96, "step": 96, "model_call": 96}
+
+
+async def test_of_an_answer_in_the_wrong_form_before_the_run_was_cancelled(
+    wakeful_app: Any, store: Database
+) -> None:
+    gate = Gate()
+    inner = ScriptedModel([say("Hm.", usage=SPENT), say("Late.", wait=gate)])
+    model = PatientModel((("scripted:x", EnvelopeModel(inner)),), FakeClock(), 60.0)
+    async with wakeful_app(Agent(model=model, actions=[ping])) as app:
+        task = asyncio.create_task(app.send("agent", "Go"))
+        await gate.reached()
+        task.cancel()
+        await asyncio.wait([task])
+    assert books(store) == {"run": 48, "step": 48, "model_call": 48}
+
+
 @pytest.mark.parametrize("second", ["no form at all", '{"message": "Done.", "next": {"type": "chat"}}'])
 async def test_of_an_answer_in_the_wrong_form(wakeful_app: Any, store: Database, second: str) -> None:
     replies = [say("Hm.", usage=SPENT), say(second, usage=SPENT)]
     model = PatientModel((("scripted:x", EnvelopeModel(ScriptedModel(replies))),), FakeClock(), 60.0)
-    async with wakeful_app(Agent(model=model)) as app:
+    async with wakeful_app(Agent(model=model, actions=[ping])) as app:
         answer = await app.send("agent", "Go")
     assert answer.usage.total == 2 * SPENT.total
+    assert books(store) == {"run": 96, "step": 96, "model_call": 96}
+
+
+async def test_of_answers_in_the_wrong_form_before_another_model_was_cancelled(
+    wakeful_app: Any, store: Database
+) -> None:
+    gate = Gate()
+    first = EnvelopeModel(ScriptedModel([say("Hm.", usage=SPENT), say("Hm.", usage=SPENT)]))
+    second = ScriptedModel([say("Late.", wait=gate)])
+    model = PatientModel((("scripted:x", first), ("scripted:y", second)), FakeClock(), 60.0)
+    async with wakeful_app(Agent(model=model, actions=[ping])) as app:
+        task = asyncio.create_task(app.send("agent", "Go"))
+        await gate.reached()
+        task.cancel()
+        await asyncio.wait([task])
     assert books(store) == {"run": 96, "step": 96, "model_call": 96}
 
 
 async def test_of_an_answer_in_the_wrong_form_before_a_fault(wakeful_app: Any, store: Database) -> None:
     replies: list[Any] = [say("Hm.", usage=SPENT), cut(retryable=False)]
     model = PatientModel((("scripted:x", EnvelopeModel(ScriptedModel(replies))),), FakeClock(), 60.0)
-    async with wakeful_app(Agent(model=model)) as app:
+    async with wakeful_app(Agent(model=model, actions=[ping])) as app:
         answer = await app.send("agent", "Go")
     assert (answer.status, answer.usage.total) == (RunStatus.FAILED, 2 * SPENT.total)
     assert books(store) == {"run": 96, "step": 96, "model_call": 96}

@@ -10,7 +10,7 @@ from attrs import evolve
 from wakeful.loop.journal import Asked
 from wakeful.loop.live import Live
 from wakeful.loop.received import received
-from wakeful.models.tries import counting_anew, total
+from wakeful.models.tries import counting, total
 from wakeful.results.render import nonce
 from wakeful.types import (
     Delta,
@@ -95,7 +95,7 @@ async def ask(live: Live, request: Request, characters: int, *, stream: bool = T
         await live.emit(delta)
 
     live.lost = Usage()
-    with counting_anew() as tries:
+    with counting() as tries:
         call = _asked(live, request, emit if stream else None)
         left = live.remaining
         try:

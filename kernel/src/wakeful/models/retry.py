@@ -7,7 +7,7 @@ from tenacity import AsyncRetrying, RetryCallState, retry_if_exception
 from tenacity.stop import stop_base
 from tenacity.wait import wait_exponential, wait_random
 
-from wakeful.models.tries import counting, failed, total
+from wakeful.models.tries import failed, total
 from wakeful.types import (
     Clock,
     Delta,
@@ -19,6 +19,7 @@ from wakeful.types import (
     Request,
     TextDelta,
     TextWithdrawn,
+    Usage,
 )
 
 #: First pause without Retry-After, in seconds; it doubles, with up to a second of jitter.
@@ -59,21 +60,21 @@ class PatientModel:
             ModelError: the last model's last error, with what all tries used.
         """
         screen = None if emit is None else _Screen(emit)
-        with counting() as used:
-            for place, (name, model) in enumerate(self.models):
-                try:
-                    reply = await self._patiently(model, request, conversation, screen)
-                except ModelError as error:
-                    if place + 1 < len(self.models) and error.fails_over:
-                        continue
-                    error.usage = total(used)
-                    raise
-                stand_in = name if place else reply.model
-                return evolve(reply, model=stand_in, usage=total([*used, reply.usage]) or reply.usage)
+        used: list[Usage] = []
+        for place, (name, model) in enumerate(self.models):
+            try:
+                reply = await self._patiently(model, request, conversation, screen, used)
+            except ModelError as error:
+                if place + 1 < len(self.models) and error.fails_over:
+                    continue
+                error.usage = total(used)
+                raise
+            stand_in = name if place else reply.model
+            return evolve(reply, model=stand_in, usage=total([*used, reply.usage]) or reply.usage)
         raise AssertionError  # the last model returns or raises
 
     async def _patiently(
-        self, model: Model, request: Request, conversation: str, screen: _Screen | None
+        self, model: Model, request: Request, conversation: str, screen: _Screen | None, used: list[Usage]
     ) -> Reply:
         began = self.clock.monotonic()
         tries = AsyncRetrying(
@@ -90,6 +91,7 @@ class PatientModel:
                 except Exception as error:
                     reason = type(error).__name__  # the words of others are for the log alone
                     if isinstance(error, ModelError):
+                        used += [error.usage] if error.usage is not None else []
                         failed(error.usage)
                         reason = str(error)
                     if screen is not None:

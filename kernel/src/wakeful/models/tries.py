@@ -15,18 +15,10 @@ _counted: ContextVar[list[Usage] | None] = ContextVar("wakeful_failed_tries", de
 
 @contextmanager
 def counting() -> Iterator[list[Usage]]:
-    """Give the list of what failed tries used: that of whoever counts already, else a new one."""
-    known = _counted.get()
-    if known is None:
-        with counting_anew() as used:
-            yield used
-    else:
-        yield known
+    """Give the list of what failed tries use, for one question to a model.
 
-
-@contextmanager
-def counting_anew() -> Iterator[list[Usage]]:
-    """Give a new list, for one question to a model."""
+    What is in it when a reply comes is part of the reply's usage.
+    """
     used: list[Usage] = []
     token = _counted.set(used)
     try:

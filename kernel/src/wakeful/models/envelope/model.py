@@ -29,6 +29,7 @@ from wakeful.types import (
     Stop,
     Text,
     TextDelta,
+    Usage,
     canonical,
 )
 
@@ -56,8 +57,6 @@ class EnvelopeModel:
     async def complete(self, request: Request, conversation: str, emit: Emit | None = None) -> Reply:
         """Ask; an answer of the wrong form is asked for once more, with what was wrong.
 
-        What an unusable answer used is counted as a failed try, see :mod:`wakeful.models.tries`.
-
         Raises:
             ModelError: the call failed, or the second answer had the wrong form too (``malformed``).
         """
@@ -65,23 +64,41 @@ class EnvelopeModel:
             return await self.inner.complete(request, conversation, emit)  # nothing to act with: plain talk
         names = [tool.name for tool in request.tools]
         plain = _plain(request)
+        spent: Usage | None = None
         for _ in range(RETRIES + 1):
-            reply = await self.inner.complete(plain, conversation)
+            reply = await self._again(plain, conversation, spent)
             text = "".join(item.text for item in reply.items if isinstance(item, Text))
             if reply.stop in {Stop.REFUSED, Stop.LENGTH}:
+                failed(spent)
                 return reply
             try:
                 step = parse(text, names)
             except FormError as error:
-                failed(reply.usage)
+                spent = reply.usage
                 problem = str(error)
                 correction = Text("user", f"That answer cannot be used: {problem}. Answer again in the form.")
                 plain = evolve(plain, items=(*plain.items, Text("assistant", text), correction))
                 continue
             if emit is not None and step.message:
                 await emit(TextDelta(step.message))
+            failed(spent)
             return _reply(step, text, reply, len(request.items))
-        raise ModelError("malformed", f"the model's answer had the wrong form twice: {problem}")
+        what = f"the model's answer had the wrong form twice: {problem}"
+        raise ModelError("malformed", what, usage=spent)
+
+    async def _again(self, plain: Request, conversation: str, spent: Usage | None) -> Reply:
+        """Ask; what an answer of the wrong form used before is added to whatever comes."""
+        if spent is None:
+            return await self.inner.complete(plain, conversation)
+        try:
+            reply = await self.inner.complete(plain, conversation)
+        except ModelError as error:
+            error.usage = spent if error.usage is None else spent + error.usage
+            raise
+        except BaseException:  # cut short: only whoever counts hears of it
+            failed(spent)
+            raise
+        return evolve(reply, usage=spent + reply.usage)
 
     async def close(self) -> None:
         """Close the inner model."""
