@@ -132,8 +132,13 @@ async def test_tool_calling_of_the_file_has_the_same_effect(
     wire: Any, wakeful_app: Any, tmp_path: Any
 ) -> None:
     (tmp_path / "wakeful.toml").write_text(
-        '[agents.agent]\nmodel = "openai:gpt-5.2"\ntool_calling = "envelope"\n\n'
+        '[agents.agent]\nmodel = "openai:gpt-5.2"\ntool_calling = "envelope"\n'
+        'actions = ["openai_envelope_tools:*"]\n\n'
         f'[plugins.openai]\nbase_url = "{wire.openai_url}"\n'
+    )
+    (tmp_path / "openai_envelope_tools.py").write_text(
+        "from wakeful import action\n\n\n"
+        '@action(effect="read")\ndef ping() -> str:\n    """Ping."""\n    return "pong"\n'
     )
     wire.play([json.dumps({"message": "Hello.", "next": {"type": "chat"}})])
     async with wakeful_app(tmp_path / "wakeful.toml") as app:
