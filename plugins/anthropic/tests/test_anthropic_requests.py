@@ -83,6 +83,14 @@ def test_blocks_of_other_providers_are_left_out() -> None:
     assert [(message["role"], len(message["content"])) for message in told] == [("user", 2)]
 
 
+@pytest.mark.parametrize("unsigned", [{}, {"signature": ""}, {"signature": None}])
+def test_thinking_that_was_cut_before_it_was_signed_is_left_out(unsigned: dict[str, Any]) -> None:
+    cut = Opaque("anthropic", {"type": "thinking", "thinking": "Hm", **unsigned})
+    told = messages("Hi", THOUGHT, Text("assistant", "Well,"), cut, "Go on.")
+    assert [part["type"] for part in told[1]["content"]] == ["thinking", "text"]
+    assert messages("Hi", cut, "Go on.") == messages("Hi", "Go on.")
+
+
 def test_a_call_without_a_result_and_a_result_without_a_call_are_made_legal() -> None:
     told = messages("Look.", Call("t1", "look", "{}"), Call("t2", "look", "{}"), Result("t2", "two"), "Well?")
     assert [part.get("tool_use_id") for part in told[2]["content"]] == ["t2", "t1", None]

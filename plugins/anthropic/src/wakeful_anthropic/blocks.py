@@ -61,7 +61,7 @@ def text_block(text: str) -> bytes:
 
 
 def block_of(item: Item) -> Block | None:
-    """Return the block of an item; None if it has none: blank text, or another provider's own."""
+    """Return the block of an item; None if it has none: blank text, unsigned thinking, another provider's own."""
     if isinstance(item, Text):
         role = "assistant" if item.role == "assistant" else "user"
         return Block(role, text_block(item.text)) if item.text.strip() else None
@@ -80,7 +80,10 @@ def block_of(item: Item) -> Block | None:
 def _own(item: Opaque) -> Block | None:
     if item.provider != PROVIDER or not isinstance(item.data, dict):
         return None
-    return Block("assistant", spell(item.data), markable=item.data.get("type") not in _UNMARKABLE)
+    kind = item.data.get("type")
+    if kind == "thinking" and not item.data.get("signature"):
+        return None  # cut before it was signed; the API refuses the whole request over it
+    return Block("assistant", spell(item.data), markable=kind not in _UNMARKABLE)
 
 
 def _arguments(args: str) -> bytes:
