@@ -33,11 +33,12 @@ from wakeful.types import (
     Run,
     RunStarted,
     RunStatus,
+    StoreError,
     WorkItem,
     WorkRuntime,
     WorkStatus,
 )
-from wakeful.waiting import outlast, stop
+from wakeful.waiting import outlast, stop, uncancel
 
 #: Seconds between looks at a run that another process may be executing.
 LOOK_S = 1.0
@@ -188,7 +189,7 @@ class Engine:
                 due = await self.store.read(lambda conn: next_due(conn, item))
                 if not isinstance(due, Input | Left):
                     break
-                if not await self._complete(due.run_id, self._execute(due, claim)):
+                if not await self._complete(due, claim):
                     return  # it goes on elsewhere; whoever waits here will see its end in the database
                 seen.add(due.run_id)
         except asyncio.CancelledError:
@@ -198,21 +199,35 @@ class Engine:
         if due is not None:
             self.runs.tell(run_id, due, item.id)
 
-    async def _complete(self, run_id: str, work: Coroutine[Any, Any, Answer]) -> bool:
+    async def _complete(self, due: Input | Left, claim: Claim) -> bool:
         """Execute a run; tell who waits how it ended, or what went wrong in this process.
 
         Returns:
             False if another process has taken the run or the item over.
         """
         try:
-            answer = await self.runs.complete(run_id, work)
+            work, meant = self._execute(due, claim), partial(self._cancels, claim)
+            answer = await self.runs.complete(due.run_id, work, meant)
         except FencedError:
             return False
         except Exception as error:
-            self.runs.fail(run_id, error)
+            self.runs.fail(due.run_id, error)
             raise
-        self.runs.tell(run_id, answer)
+        self.runs.tell(due.run_id, answer)
         return True
+
+    async def _cancels(self, claim: Claim) -> bool:
+        """Return whether the interruption of an item means that its run is to end as cancelled.
+
+        If not, the lease was lost: the run is somebody else's now, or nobody can tell.
+        """
+        if self.closed:
+            return True  # and what is given back instead is forsaken already
+        try:
+            status = await self.runtime.status(claim.item.id)
+        except StoreError:
+            return False
+        return status in {WorkStatus.CANCELLING, WorkStatus.CANCELLED}
 
     def _execute(self, due: Input | Left, claim: Claim) -> Coroutine[Any, Any, Answer]:
         if isinstance(due, Input):
@@ -255,8 +270,14 @@ class Engine:
         view, cancelled = await outlast(self.store.write(begin))
 
         async def first(live: Live) -> Outcome | None:
-            await live.emit(RunStarted(run_id, view.conversation, agent.name))
-            return await self._begin(live, then, cancelled=cancelled)
+            try:
+                await live.emit(RunStarted(run_id, view.conversation, agent.name))
+                return await self._begin(live, then, cancelled=cancelled)
+            except asyncio.CancelledError:
+                if live.abandoned:
+                    raise
+                uncancel()
+                return (await outlast(give_up(live)))[0]
 
         return await self._drive(self._live(agent, view), first)
 
@@ -288,7 +309,9 @@ class Engine:
 
     def _live(self, agent: BuiltAgent, view: Run) -> Live:
         clock, emit = self.ambient.clock, self.runs.emitter(view.id)
-        return Live(agent, self.store, self._journal, clock, self._redactor, emit, view, clock.monotonic())
+        live = Live(agent, self.store, self._journal, clock, self._redactor, emit, view, clock.monotonic())
+        live.abandoned = view.id in self.runs.forsaken
+        return live
 
     async def close(self) -> None:
         """Stop claiming; end as cancelled what somebody here waits for, give everything else back."""

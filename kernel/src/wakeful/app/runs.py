@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Coroutine
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from contextlib import suppress
 from typing import Any
 
@@ -11,6 +11,7 @@ from attrs import define, field
 
 from wakeful.loop.live import EmitEvent, Live
 from wakeful.types import Answer, Event, RunEnded
+from wakeful.waiting import outlast
 
 #: Events that wait for a reader of a stream; the run waits for the reader beyond that.
 EVENTS = 256
@@ -47,6 +48,7 @@ class Runs:
     lives: dict[str, Live] = field(factory=dict)
     tasks: dict[str, asyncio.Task[Answer]] = field(factory=dict)
     waiters: dict[str, list[Waiter]] = field(factory=dict)
+    forsaken: set[str] = field(factory=set)
 
     def emitter(self, run_id: str) -> EmitEvent:
         """Return what passes events to everybody who waits for a run."""
@@ -68,8 +70,17 @@ class Runs:
         for waiter in self.waiters.get(run_id, ()):
             waiter.fail(error)
 
-    async def complete(self, run_id: str, work: Coroutine[Any, Any, Answer]) -> Answer:
-        """Run ``work`` in a task of its own; if the caller is cancelled it ends as cancelled first."""
+    async def complete(
+        self, run_id: str, work: Coroutine[Any, Any, Answer], meant: Callable[[], Awaitable[bool]]
+    ) -> Answer:
+        """Run ``work`` in a task of its own, which ends before a cancelled caller does.
+
+        Args:
+            run_id: the run.
+            work: executes it.
+            meant: says, when the caller is cancelled, whether the run is to end as cancelled; if not, it is
+                left as it is, for another process to finish.
+        """
 
         async def begin() -> Answer:
             # From here on cancelling reaches the work; before, its input can still be withdrawn.
@@ -80,6 +91,8 @@ class Runs:
         try:
             return await asyncio.shield(task)
         except asyncio.CancelledError:
+            if not (await outlast(meant()))[0]:
+                self.forsake(run_id)
             task.cancel()
             with suppress(Exception, asyncio.CancelledError):
                 await task
@@ -87,6 +100,7 @@ class Runs:
         finally:
             work.close()  # in case it never began
             self.tasks.pop(run_id, None)
+            self.forsaken.discard(run_id)
 
     def cancel(self, run_id: str) -> bool:
         """Cancel a run of this process; False if it is not running here."""
@@ -94,9 +108,16 @@ class Runs:
         return task.cancel() if task is not None else False
 
     def abandon(self) -> None:
-        """Mark the runs that nobody here waits for: they are for another process to finish."""
-        for run_id, live in self.lives.items():
-            live.abandoned = not self.waiters.get(run_id)
+        """Forsake the runs that nobody here waits for."""
+        for run_id in self.tasks:
+            if not self.waiters.get(run_id):
+                self.forsake(run_id)
+
+    def forsake(self, run_id: str) -> None:
+        """Leave a run for another process to finish: nothing more is written here."""
+        self.forsaken.add(run_id)
+        if run_id in self.lives:
+            self.lives[run_id].abandoned = True
 
 
 async def streamed(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve, frozen
 from sqlalchemy import bindparam, insert, select, update
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import IntegrityError
 
 from wakeful.loop.agent import BuiltAgent, changes
@@ -63,7 +64,11 @@ _LAST_EPOCH = (
 )
 _DECLARATION = select(declaration.c.body).where(declaration.c.digest == bindparam("digest_"))
 _KNOWN = select(declaration.c.digest).where(declaration.c.digest == bindparam("digest_"))
-_ADD_DECLARATION = insert(declaration)
+# Conversations that begin at the same time may store the same one.
+_ADD_DECLARATION = {
+    "sqlite": sqlite.insert(declaration).on_conflict_do_nothing(),
+    "postgresql": postgresql.insert(declaration).on_conflict_do_nothing(),
+}
 _ADD_EPOCH = insert(epoch)
 _ROW_COLUMNS = ("seq", "kind", "items", "run_id", "turn", "step", "trust", "source", "meta")
 _ROWS = (
@@ -181,7 +186,8 @@ def _epoch(conn: Connection, agent: BuiltAgent, opening: Opening) -> tuple[Epoch
         body = conn.execute(_DECLARATION, {"digest_": last.declaration}).scalar_one()
         reason, number = changes(load_declared(body), agent.declared), last.id + 1
     if conn.execute(_KNOWN, {"digest_": agent.declared_digest}).first() is None:
-        conn.execute(_ADD_DECLARATION, {"digest": agent.declared_digest, "body": agent.declared.dump()})
+        body = {"digest": agent.declared_digest, "body": agent.declared.dump()}
+        conn.execute(_ADD_DECLARATION[conn.dialect.name], body)
     values = {
         "conversation_id": opening.conversation,
         "agent": agent.name,

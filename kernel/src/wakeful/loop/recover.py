@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
-
 from wakeful.loop.act import finish_calls
 from wakeful.loop.late import carry_out
 from wakeful.loop.live import Live
 from wakeful.loop.recorded import Recorded, last_step, unsettled
-from wakeful.loop.turn import Outcome, after_calls, react, without_calls
+from wakeful.loop.turn import CANCELLED, Outcome, after_calls, react, without_calls
 from wakeful.types import Call, RowKind, Text
 
 
@@ -25,7 +23,7 @@ async def recover(live: Live) -> Outcome | None:
     if found is None:
         return None
     if found.status == "cancelled":
-        raise asyncio.CancelledError  # its process was about to say so
+        return CANCELLED  # its process was about to say so
     calls = [item for item in found.reply.items if isinstance(item, Call)]
     if found.status == "replied":
         return await react(live, found.reply, cancelled=False)
@@ -44,16 +42,16 @@ async def recover(live: Live) -> Outcome | None:
     return None if final is None else Outcome.ended_by(final)
 
 
-async def give_up(live: Live) -> Outcome | None:
-    """End a run as cancelled that nobody executes any more; every call of its last step gets a result."""
+async def give_up(live: Live) -> Outcome:
+    """End a run as cancelled that another process left; every call of its last step gets a result first."""
     found = await last_step(live)
     if found is not None and found.status == "replied":
-        return await react(live, found.reply, cancelled=True)
+        await react(live, found.reply, cancelled=True)
     if found is not None and found.status == "planned":
         await _settle(live, found)
         found.work.started.update(item.invocation.key for item in found.planned)
         await finish_calls(live, found.planned, found.work, stopped=True)
-    raise asyncio.CancelledError
+    return CANCELLED
 
 
 async def _settle(live: Live, found: Recorded) -> None:

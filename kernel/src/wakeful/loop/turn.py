@@ -57,6 +57,10 @@ class Outcome:
         return cls(RunStatus.COMPLETED, final.text, final=final)
 
 
+#: How a run ends that somebody cancelled.
+CANCELLED = Outcome(RunStatus.CANCELLED, "The run was cancelled.")
+
+
 async def drive(live: Live, first: Callable[[Live], Awaitable[Outcome | None]]) -> Answer:
     """Run steps until the run ends or parks, store how, and tell the observers.
 
@@ -78,7 +82,7 @@ async def drive(live: Live, first: Callable[[Live], Awaitable[Outcome | None]]) 
         if live.abandoned:
             raise
         uncancel()
-        outcome = Outcome(RunStatus.CANCELLED, "The run was cancelled.")
+        outcome = CANCELLED
     except ModelError as error:
         message = live.redactor.text(str(error))
         outcome = Outcome(RunStatus.FAILED, error=f"{error.kind}: {message}")
@@ -157,7 +161,7 @@ async def react(live: Live, reply: Reply, *, cancelled: bool) -> Outcome | None:
 def after_calls(live: Live, reply: Reply, acted: Acted) -> Outcome | None:
     """Return how the run ends after a closed step; None if it goes on."""
     if acted.interrupted:
-        return Outcome(RunStatus.CANCELLED, "The run was cancelled.")
+        return CANCELLED
     if acted.final is not None:
         return Outcome.ended_by(acted.final)
     if live.cuts > CUTS:

@@ -121,6 +121,8 @@ def _postgresql(target: Target, slots: int, *, writes: bool) -> Engine:
         "options": " ".join(
             [
                 f"-c lock_timeout={milliseconds}",
+                # A process that stalls in the middle of a transaction must not keep its locks for ever.
+                f"-c idle_in_transaction_session_timeout={milliseconds}",
                 f"-c default_transaction_read_only={read_only}",
                 "-c timezone=UTC",
             ]
