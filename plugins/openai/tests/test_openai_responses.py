@@ -109,6 +109,23 @@ async def test_reasoning_without_its_content_is_not_sent_again(wire: Any, bench:
     assert [item["type"] for item in wire.requests[0]["input"]] == ["message"] * 4
 
 
+@pytest.mark.parametrize("store", [False, True])
+async def test_reasoning_is_sent_to_models_that_reason_only(
+    store: bool, wire: Any, bench: Any, ask: Any
+) -> None:
+    wire.play([{"thinking": "hm", "calls": [{"tool": "add", "args": {"a": 1}}]}, "Done.", "Done."])
+    models = [
+        bench.bind(wire.openai_url, name, api="responses", store=store) for name in ("gpt-5.2", "gpt-4.1")
+    ]
+    first = await models[0].complete(ask("go"), "c")
+    items = ("go", *first.items, Result(first.items[-1].id, "1"))
+    for model in models:
+        await model.complete(ask(*items), "c")
+    kinds = [[item["type"] for item in request["input"]] for request in wire.requests[1:]]
+    calls = ["function_call", "function_call_output"]
+    assert kinds == [["message", "message", "reasoning", *calls], ["message", "message", *calls]]
+
+
 @pytest.mark.parametrize(
     ("answer", "kind", "says"),
     [

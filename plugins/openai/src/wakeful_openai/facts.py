@@ -23,7 +23,7 @@ class Facts:
 
     Args:
         family, window, output, minimum, cache_ttl, native_tools: as in :class:`wakeful.types.Profile`.
-        reasoning: whether it gives reasoning items on the Responses API.
+        reasoning: whether it gives and takes reasoning items on the Responses API.
         replay_reasoning: whether the text of its reasoning is sent back on Chat Completions.
         cache_key: whether ``prompt_cache_key`` is sent; None leaves it to the kind of server.
         price: ``provider:model`` for the price list; empty looks the name up.

@@ -90,6 +90,8 @@ class ResponsesForm(Form):
 
     def _replays(self, item: Opaque) -> bool:
         kind = _kind(item)
+        if kind == "reasoning" and not self.target.facts.reasoning:
+            return False  # of another model of this provider; one without reasoning refuses it
         if kind == "reasoning" and not self.target.store:
             return bool(item.data.get("encrypted_content"))  # else the server would look it up and fail
         return kind != "" and kind not in _FOREIGN

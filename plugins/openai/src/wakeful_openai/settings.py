@@ -23,7 +23,7 @@ class ModelFacts:
         default=None, metadata={"help": "if false, the model is told of its tools in text"}
     )
     reasoning: bool | None = field(
-        default=None, metadata={"help": "whether it gives reasoning items (Responses)"}
+        default=None, metadata={"help": "whether it gives and takes reasoning items (Responses)"}
     )
     replay_reasoning: bool | None = field(
         default=None, metadata={"help": "whether `reasoning_content` is sent back (Chat)"}
