@@ -157,6 +157,14 @@ def test_a_breakpoint_moves_before_what_takes_none() -> None:
     assert marked({"messages": messages(THOUGHT, items=frozenset({0}))}) == []
 
 
+def test_a_choice_of_tools_is_sent_with_tools_only() -> None:
+    params = {"tool_choice": {"type": "auto", "disable_parallel_tool_use": True}, "output_config": {}}
+    without = Request("m", (), (), (Text("user", "x"),))
+    assert body(asked("x"), params=params)["tool_choice"] == params["tool_choice"]
+    assert sorted(body(without, params=params)) == ["max_tokens", "messages", "model", "output_config"]
+    assert "tool_choice" in body(without, params=params, server_tools=({"type": "web", "name": "web"},))
+
+
 def test_a_deferred_tool_takes_no_breakpoint() -> None:
     tools = [Tool(name, "d", {"type": "object"}) for name in ("keep_1", "other")]
     search = {"type": "tool_search_tool_bm25_20251119", "name": "tool_search_tool_bm25"}

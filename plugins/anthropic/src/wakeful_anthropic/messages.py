@@ -70,10 +70,12 @@ class Encoder:
 
     def body(self, request: Request, *, max_tokens: int, stream: bool) -> bytes:
         """Return the body of a request as JSON in UTF-8."""
-        head = {"model": self.fixed.model, "max_tokens": max_tokens, **self.fixed.params}
-        parts = [spell(head if not stream else {**head, "stream": True})[:-1]]
         left = self.fixed.breakpoints
         tools = self._declared(request.tools)
+        head = {"model": self.fixed.model, "max_tokens": max_tokens, **self.fixed.params}
+        if not tools.spelled:
+            head.pop("tool_choice", None)  # the API refuses a choice among none
+        parts = [spell(head if not stream else {**head, "stream": True})[:-1]]
         if tools.spelled:
             marked = request.marks.tools and left > 0
             left -= marked
