@@ -15,7 +15,7 @@ from .conftest import RawServer, asked, http, sse
 
 Bind = Callable[..., Any]
 
-START = {"type": "message_start", "message": {"usage": {"input_tokens": 7, "output_tokens": 1}}}
+START: dict[str, Any] = {"type": "message_start", "message": {"usage": {"input_tokens": 7, "output_tokens": 1}}}
 END = {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 5}}
 STOP = {"type": "message_stop"}
 
@@ -173,6 +173,7 @@ WHOLE: dict[str, tuple[dict[str, Any], tuple[Any, ...], Stop]] = {
         (Text("assistant", "Hello."),),
         Stop.END,
     ),
+    "a null error": (message(TEXT, error=None), (Text("assistant", "Hello."),), Stop.END),
     "unknown fields": (message(TEXT, x=1, container=None), (Text("assistant", "Hello."),), Stop.END),
     "null counts": (
         message(TEXT, usage={"input_tokens": 7, "output_tokens": 5, "cache_creation_input_tokens": None}),
@@ -247,8 +248,28 @@ async def test_a_stream_that_ends_early_without_a_fault_is_no_reply(
     assert (caught.value.kind, caught.value.retryable) == ("network", True)
 
 
-async def test_an_error_event_of_an_unknown_type_may_pass(raw: RawServer, bind: Bind, screen: Any) -> None:
-    raw.answers = [sse(START, {"type": "error", "error": {"type": "gremlin_error", "message": "Oh."}})]
-    with pytest.raises(ModelError, match="Oh") as caught:
-        await bind(raw.url).complete(asked("Hi"), "c", screen)
-    assert (caught.value.kind, caught.value.retryable) == ("server", True)
+@pytest.mark.parametrize(
+    ("kind", "expected"), [("gremlin_error", ("server", True)), ("not_found_error", ("unknown", False))]
+)
+async def test_an_error_inside_a_reply_is_the_same_whole_or_in_a_stream(
+    raw: RawServer, bind: Bind, screen: Any, kind: str, expected: tuple[str, bool]
+) -> None:
+    told = {"type": "error", "error": {"type": kind, "message": "Oh."}}
+    raw.answers = [sse(START, told), http({**told, **START["message"]})]
+    for emit in (screen, None):
+        with pytest.raises(ModelError, match="Oh") as caught:
+            await bind(raw.url).complete(asked("Hi"), "c", emit)
+        assert (caught.value.kind, caught.value.retryable) == expected
+        assert caught.value.usage is not None
+        assert caught.value.usage.uncached == 7
+
+
+@pytest.mark.parametrize("pieces", [(), ('{"query": "hal',), ('{"query": "half"}',)])
+async def test_a_call_of_the_providers_own_tool_that_was_cut_is_dropped(
+    raw: RawServer, bind: Bind, screen: Any, pieces: tuple[str, ...]
+) -> None:
+    end = {**END, "delta": {"stop_reason": "max_tokens"}}
+    call = [{**event, "index": 1} for event in call_block(*pieces, type="server_tool_use")]
+    raw.answers = [sse(START, *block("Hello."), *call, end, STOP)]
+    reply = await bind(raw.url).complete(asked("Hi"), "c", screen)
+    assert (reply.items, reply.stop) == ((Text("assistant", "Hello."),), Stop.LENGTH)

@@ -143,6 +143,8 @@ class Faults:
 
 
 def _of_status(status: int) -> tuple[str, bool]:
+    if status == HTTPStatus.OK:  # an error inside a reply: it may pass, and nothing was acted on
+        return "server", True
     server = status >= HTTPStatus.INTERNAL_SERVER_ERROR
     return _BY_STATUS.get(status, ("server" if server else "unknown", server))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from attrs import define, field
@@ -12,7 +13,6 @@ from wakeful.types import (
     Clock,
     Emit,
     Item,
-    Json,
     ModelError,
     Profile,
     Reply,
@@ -104,7 +104,8 @@ class AnthropicModel:
             try:
                 for event in events.feed(chunk):
                     if isinstance(event, dict) and event.get("type") == "error":
-                        raise self._in_stream(event, answer)
+                        answer.count(event.get("usage"))
+                        raise self.faults.of_body(event, HTTPStatus.OK, self._used(answer))
                     shown_now.append(answer.take_event(event))
             finally:
                 await _emit(shown_now, emit)
@@ -125,16 +126,10 @@ class AnthropicModel:
             page = text.lstrip().startswith("<")
             what = shown(text) if page else f"the answer is not JSON: {shown(text)}"
             raise self.faults.error("malformed", what, retryable=not page) from None
-        if isinstance(message, dict) and (message.get("type") == "error" or "error" in message):
-            raise self.faults.of_body(message, 200)
+        if isinstance(message, dict) and (message.get("type") == "error" or message.get("error")):
+            answer.count(message.get("usage"))
+            raise self.faults.of_body(message, HTTPStatus.OK, self._used(answer))
         answer.take_message(message)
-
-    def _in_stream(self, event: Json, answer: Answer) -> ModelError:
-        """Return the error that an event tells of; an unknown one may pass, as nothing was acted on."""
-        found = self.faults.of_body(event, 200, self._used(answer))
-        if found.kind == "unknown":
-            found.kind, found.retryable = "server", True
-        return found
 
     def _classified(self, error: Exception, answer: Answer) -> ModelError:
         import httpx2

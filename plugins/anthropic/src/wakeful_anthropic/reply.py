@@ -23,6 +23,9 @@ STOPS = {
     "refusal": Stop.REFUSED,
     "pause_turn": Stop.PAUSE,
 }
+_CUT = frozenset(reason for reason, stop in STOPS.items() if stop is Stop.LENGTH)
+#: Blocks in which the model calls what the provider runs.
+_SERVER_CALLS = frozenset({"server_tool_use", "mcp_tool_use"})
 #: Under which key a block keeps the JSON that its deltas spell, until it is whole. No block of the API has it
 _SPELLED = "\0spelled"
 #: Deltas by their type: the key of a block they add to, and of their own that holds the addition.
@@ -56,6 +59,8 @@ class Answer:
         Raises:
             UnreadableError: it is no message.
         """
+        if isinstance(message, dict):
+            self.count(message.get("usage"))
         if not isinstance(message, dict) or not isinstance(message.get("content"), list):
             raise UnreadableError("the answer is not a message")
         self._begin(message)
@@ -82,12 +87,17 @@ class Answer:
             delta = event.get("delta") or {}
             self.stop_reason = delta.get("stop_reason") or self.stop_reason
             self.details = delta.get("stop_details") or self.details
-            self._count(event.get("usage"))
+            self.count(event.get("usage"))
         elif kind == "message_stop":
             self.ended = True
         elif not isinstance(kind, str):
             raise UnreadableError("an event has no type")
         return "", False
+
+    def count(self, usage: Json) -> None:
+        """Take what was used so far: counts are cumulative and replace earlier ones; the others stay."""
+        if isinstance(usage, dict):
+            self.raw_usage.update((key, value) for key, value in usage.items() if value is not None)
 
     def items(self) -> tuple[Item, ...]:
         """Return the reply's items.
@@ -95,7 +105,10 @@ class Answer:
         Raises:
             UnreadableError: a call has no id or no name.
         """
-        return tuple(_items(block for _, block in sorted(self.blocks.items())))
+        blocks = [block for _, block in sorted(self.blocks.items())]
+        if self.stop_reason in _CUT and blocks and str(blocks[-1].get("type")) in _SERVER_CALLS:
+            del blocks[-1]  # cut while it was written; the provider did not run it
+        return tuple(_items(blocks))
 
     def stop(self, items: Iterable[Item]) -> Stop:
         """Return why the reply ended; a reason that nobody knows counts as an ordinary end.
@@ -111,14 +124,9 @@ class Answer:
 
     def _begin(self, message: Mapping[str, Any]) -> None:
         self.began = True
-        self._count(message.get("usage"))
+        self.count(message.get("usage"))
         self.stop_reason = message.get("stop_reason")
         self.details = message.get("stop_details")
-
-    def _count(self, usage: Json) -> None:
-        """Later counts are cumulative and replace earlier ones; what they leave out stays."""
-        if isinstance(usage, dict):
-            self.raw_usage.update((key, value) for key, value in usage.items() if value is not None)
 
     def _add(self, event: Mapping[str, Any]) -> tuple[str, bool]:
         block, delta = self.blocks.get(event.get("index", -1)), event.get("delta") or {}
