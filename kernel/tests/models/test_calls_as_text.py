@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
 from attrs import define, field
 
 from wakeful import Agent, action
 from wakeful.testing import run_turn
-from wakeful.types import Profile, Reply, Request, RunStatus, Stop, Text, TextDelta, Usage
+from wakeful.types import Item, Opaque, Profile, Reply, Request, RunStatus, Stop, Text, TextDelta, Usage
 
 
 @define
@@ -17,6 +18,8 @@ class TextModel:
     """A model without tools: answers with the given texts and keeps what it was sent."""
 
     answers: list[str]
+    stops: list[Stop] = field(factory=list)
+    before: tuple[Item, ...] = ()
     requests: list[Request] = field(factory=list)
     profile: Profile = Profile("text", native_tools=False)
 
@@ -27,7 +30,8 @@ class TextModel:
         text = self.answers[len(self.requests) - 1]
         if emit is not None:
             await emit(TextDelta(text))
-        return Reply((Text("assistant", text),), Usage(uncached=10, output=2), Stop.END)
+        stop = self.stops.pop(0) if self.stops else Stop.END
+        return Reply((*self.before, Text("assistant", text)), Usage(uncached=10, output=2), stop)
 
 
 @action(effect="read", output_trust="trusted")
@@ -81,8 +85,40 @@ def test_a_fence_around_the_whole_answer_is_stripped() -> None:
 
 
 def test_an_object_that_does_not_parse_is_repaired() -> None:
-    model = TextModel(['{"message": "Repaired", "next": {"type": "chat"'])
+    model = TextModel(['{"message": "Repaired", "next": {"type": "chat",},}'])
     assert turn(model).answer.text == "Repaired"
+
+
+@pytest.mark.parametrize(
+    "cut",
+    [
+        '{"message": "", "next": {"type": "actions", "actions": [{"name": "stock", "args": {"item": "la',
+        '{"message": "", "next": {"type": "actions", "actions": [{"name": "stock", "args": {"item": "la"',
+        '{"name": "stock", "args": {"item": "lamp"}}',
+        '{"actions": [{"name": "stock", "args": {"item": "lamp"}}]}',
+        '{"message": "", "next": {"type": "chat", "actions": [{"name": "stock", "args": {}}]}}',
+        "{}",
+    ],
+)
+def test_a_cut_or_formless_answer_does_nothing_and_is_asked_for_again(cut: str) -> None:
+    model = TextModel([cut, chat("Whole.")])
+    result = turn(model)
+    assert (result.answer.text, result.calls) == ("Whole.", ())
+    assert len(model.requests) == 2
+
+
+def test_an_answer_cut_by_the_output_limit_is_asked_for_again_once() -> None:
+    model = TextModel([act("", ("stock", {"item": "lamp"})), chat("Short.")], stops=[Stop.LENGTH])
+    result = turn(model)
+    assert (result.answer.text, result.calls) == ("Short.", ())
+    assert "cut by the output limit" in model.requests[1].items[-1].text  # type: ignore[union-attr]  # a text
+
+
+def test_a_models_own_blocks_are_kept_and_sent_again() -> None:
+    thought = Opaque("text", {"thought": "hm"})
+    model = TextModel([act("", ("stock", {"item": "lamp"})), chat("4")], before=(thought,))
+    turn(model)
+    assert model.requests[1].items[1] == thought
 
 
 def test_an_undeclared_action_is_asked_for_again_with_the_nearest() -> None:

@@ -13,6 +13,7 @@ from wakeful.loop.received import received
 from wakeful.models.tries import counting, total
 from wakeful.results.render import nonce
 from wakeful.types import (
+    Call,
     Delta,
     Draft,
     Emit,
@@ -22,6 +23,7 @@ from wakeful.types import (
     PluginError,
     Reply,
     Request,
+    Stop,
     Text,
     Trust,
     Usage,
@@ -149,7 +151,12 @@ async def reply_to(live: Live) -> tuple[Request, Reply, Asked]:
 
 
 def _empty(reply: Reply) -> bool:
-    return not any(not isinstance(item, Text) or item.text.strip() for item in reply.items)
+    """Whether a reply that claims to be whole says nothing and asks for nothing; thoughts are no answer."""
+    if reply.stop in {Stop.PAUSE, Stop.LENGTH, Stop.REFUSED}:
+        return False
+    return not any(
+        isinstance(item, Call) or (isinstance(item, Text) and item.text.strip()) for item in reply.items
+    )
 
 
 async def side_question(live: Live, kind: str, text: str) -> Reply:

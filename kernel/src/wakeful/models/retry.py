@@ -41,7 +41,7 @@ class PatientModel:
     Args:
         models: the agent's own model, then those that stand in for it, with their names.
         clock: what pauses are measured by.
-        total_s: seconds after which no further try starts, for each model.
+        total_s: seconds after which no further try starts; each model gets one try whatever the time.
     """
 
     models: tuple[tuple[str, Model], ...]
@@ -61,9 +61,10 @@ class PatientModel:
         """
         screen = None if emit is None else _Screen(emit)
         used: list[Usage] = []
+        began = self.clock.monotonic()
         for place, (name, model) in enumerate(self.models):
             try:
-                reply = await self._patiently(model, request, conversation, screen, used)
+                reply = await self._patiently(model, request, conversation, screen, used, began)
             except ModelError as error:
                 if place + 1 < len(self.models) and error.fails_over:
                     continue
@@ -74,9 +75,14 @@ class PatientModel:
         raise AssertionError  # the last model returns or raises
 
     async def _patiently(
-        self, model: Model, request: Request, conversation: str, screen: _Screen | None, used: list[Usage]
+        self,
+        model: Model,
+        request: Request,
+        conversation: str,
+        screen: _Screen | None,
+        used: list[Usage],
+        began: float,
     ) -> Reply:
-        began = self.clock.monotonic()
         tries = AsyncRetrying(
             retry=retry_if_exception(lambda error: isinstance(error, ModelError) and error.retryable),
             wait=_pause,
@@ -135,8 +141,15 @@ class _OutOfTime(stop_base):
 
 
 def _pause(state: RetryCallState) -> float:
-    """Return the seconds before the next try: what the provider asked for, else growing pauses."""
+    """Return the seconds before the next try: what the provider asked for, else growing pauses.
+
+    Asked once by what decides whether to stop and once by what waits: both get the same jitter.
+    """
+    known: tuple[int, float] | None = getattr(state, "wakeful_pause", None)
+    if known is not None and known[0] == state.attempt_number:
+        return known[1]
     error = state.outcome.exception() if state.outcome is not None else None
-    if isinstance(error, ModelError) and error.retry_after is not None:
-        return error.retry_after
-    return _backoff(state)
+    asked = error.retry_after if isinstance(error, ModelError) else None
+    pause = asked or _backoff(state)  # "at once" is no pause to live by
+    state.wakeful_pause = (state.attempt_number, pause)  # type: ignore[attr-defined]  # a note of ours
+    return pause

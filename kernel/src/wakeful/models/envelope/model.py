@@ -17,8 +17,10 @@ from wakeful.models.envelope.section import section
 from wakeful.models.tries import failed
 from wakeful.types import (
     Call,
+    Delta,
     Emit,
     Item,
+    Marks,
     Model,
     ModelError,
     Opaque,
@@ -64,15 +66,16 @@ class EnvelopeModel:
             return await self.inner.complete(request, conversation, emit)  # nothing to act with: plain talk
         names = [tool.name for tool in request.tools]
         plain = _plain(request)
+        thoughts = None if emit is None else _only_thoughts(emit)
         spent: Usage | None = None
         for _ in range(RETRIES + 1):
-            reply = await self._again(plain, conversation, spent)
+            reply = await self._again(plain, conversation, spent, thoughts)
             text = "".join(item.text for item in reply.items if isinstance(item, Text))
-            if reply.stop in {Stop.REFUSED, Stop.LENGTH}:
+            if reply.stop is Stop.REFUSED:
                 failed(spent)
                 return reply
             try:
-                step = parse(text, names)
+                step = _step(reply, text, names)
             except FormError as error:
                 spent = reply.usage
                 problem = str(error)
@@ -86,12 +89,14 @@ class EnvelopeModel:
         what = f"the model's answer had the wrong form twice: {problem}"
         raise ModelError("malformed", what, usage=spent)
 
-    async def _again(self, plain: Request, conversation: str, spent: Usage | None) -> Reply:
+    async def _again(
+        self, plain: Request, conversation: str, spent: Usage | None, thoughts: Emit | None
+    ) -> Reply:
         """Ask; what an answer of the wrong form used before is added to whatever comes."""
         if spent is None:
-            return await self.inner.complete(plain, conversation)
+            return await self.inner.complete(plain, conversation, thoughts)
         try:
-            reply = await self.inner.complete(plain, conversation)
+            reply = await self.inner.complete(plain, conversation, thoughts)
         except ModelError as error:
             error.usage = spent if error.usage is None else spent + error.usage
             raise
@@ -107,8 +112,25 @@ class EnvelopeModel:
             await close()
 
 
+def _only_thoughts(emit: Emit) -> Emit:
+    """Return what passes reasoning on as it streams; the JSON of an answer is not for people."""
+
+    async def pass_on(delta: Delta) -> None:
+        if isinstance(delta, TextDelta) and delta.thinking:
+            await emit(delta)
+
+    return pass_on
+
+
+def _step(reply: Reply, text: str, names: Sequence[str]) -> Step:
+    if reply.stop is Stop.LENGTH:
+        raise FormError("the answer was cut by the output limit and nothing of it was done; answer shorter")
+    return parse(text, names)
+
+
 def _reply(step: Step, text: str, own: Reply, place: int) -> Reply:
-    items: list[Item] = [Opaque(OWN, text)]
+    items: list[Item] = [item for item in own.items if isinstance(item, Opaque)]
+    items.append(Opaque(OWN, text))
     if step.message:
         items.append(Text("assistant", step.message))
     # The place in the history makes the ids unique in a conversation and the same on every replay.
@@ -117,22 +139,35 @@ def _reply(step: Step, text: str, own: Reply, place: int) -> Reply:
 
 
 def _plain(request: Request) -> Request:
-    """Return the request as text alone."""
+    """Return the request as text alone, its marks on what the marked items became."""
     system = (*request.system, section(request.tools))
-    return evolve(request, tools=(), system=system, items=tuple(_items(request.items)))
-
-
-def _items(items: Sequence[Item]) -> Iterator[Item]:
-    for assistant, group in groupby(items, key=_by_assistant):
+    items: list[Item] = []
+    marked: set[int] = set()
+    place = 0
+    for assistant, group in groupby(request.items, key=_by_assistant):
         members = list(group)
-        if assistant:
-            yield Text("assistant", _own_words(members))
-            continue
-        for item in members:
-            if isinstance(item, Result):
-                yield Text("user", f"Result of {item.call_id}:\n{item.text}")
-            elif not isinstance(item, Call):
-                yield item
+        old = range(place, place + len(members))
+        place += len(members)
+        made = list(_assistant(members) if assistant else map(_of_user, members))
+        if assistant and not request.marks.items.isdisjoint(old):
+            marked.add(len(items) + len(made) - 1)
+        elif not assistant:
+            marked.update(len(items) + n for n, index in enumerate(old) if index in request.marks.items)
+        items += made
+    marks = Marks(tools=False, system=request.marks.system or request.marks.tools, items=frozenset(marked))
+    return evolve(request, tools=(), system=system, items=tuple(items), marks=marks)
+
+
+def _of_user(item: Item) -> Item:
+    return Text("user", f"Result of {item.call_id}:\n{item.text}") if isinstance(item, Result) else item
+
+
+def _assistant(members: Sequence[Item]) -> Iterator[Item]:
+    """Yield a model's own blocks, then its words."""
+    for item in members:
+        if isinstance(item, Opaque) and item.provider != OWN:
+            yield item
+    yield Text("assistant", _own_words(members))
 
 
 def _by_assistant(item: Item) -> bool:

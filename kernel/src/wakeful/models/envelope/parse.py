@@ -47,6 +47,8 @@ def parse(text: str, names: Collection[str]) -> Step:
     if kind not in NEXT:
         raise FormError(f'"next.type" must be one of {", ".join(NEXT)}{nearest(str(kind), NEXT)}')
     if kind != "actions":
+        if isinstance(step, Mapping) and step.get("actions"):
+            raise FormError(f'"next.type" is {kind} but there are actions; to run them it must be actions')
         return Step(message)
     actions = step.get("actions") if isinstance(step, Mapping) else None
     if not isinstance(actions, list) or not actions:
@@ -70,14 +72,38 @@ def _object(text: str) -> Mapping[str, Json]:
             value = json.loads(candidate)
         except ValueError:
             continue
-        if isinstance(value, dict):
-            return value
+        return _formed(value)
+    if not _balanced(_unfenced(text)):
+        # A library would close what was cut, and run an action with half of its arguments.
+        raise FormError(f"the answer is cut or unbalanced; {_EXPECTED}")
     from json_repair import repair_json
 
-    value = repair_json(_unfenced(text), return_objects=True)
+    return _formed(repair_json(_unfenced(text), return_objects=True))
+
+
+_EXPECTED = "it must be one JSON object with the keys message and next, and nothing else"
+
+
+def _formed(value: Json) -> Mapping[str, Json]:
     if isinstance(value, dict) and ("message" in value or "next" in value):
         return value
-    raise FormError("the answer must be one JSON object with the keys message and next, and nothing else")
+    raise FormError(f"the answer has another form; {_EXPECTED}")
+
+
+def _balanced(text: str) -> bool:
+    """Whether every bracket and every string that begins also ends."""
+    depth, inside, escaped = 0, False, False
+    for sign in text:
+        if inside:
+            inside = sign != '"' or escaped
+            escaped = sign == "\\" and not escaped
+        elif sign == '"':
+            inside, escaped = True, False
+        elif sign in "{[":
+            depth += 1
+        elif sign in "}]":
+            depth -= 1
+    return depth == 0 and not inside
 
 
 def _unfenced(text: str) -> str:
