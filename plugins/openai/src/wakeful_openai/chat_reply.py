@@ -176,7 +176,7 @@ class ChatReader(Reader):
             return
         if not isinstance(choices, list):
             raise self.faults.odd(f"choices that are no list: {choices!r}", self.usage)
-        for choice in choices:
+        for choice in filter(_first, choices):
             for text, thinking in self._gathering.take(choice):
                 if text and self.emit is not None:
                     await self.emit(TextDelta(text, thinking=thinking))
@@ -205,10 +205,19 @@ def read_completion(body: Json, request: Request, faults: Faults, *, keep_reason
         seen = "empty choices" if choices == [] else f"no choices; its fields are {', '.join(sorted(body))}"
         raise faults.odd(f"{seen}{_hint(body)}", usage if usage.reported else None)
     gathering = _Gathering(faults)
-    for choice in choices:
+    for choice in [choice for choice in choices if _first(choice)] or choices[:1]:
         for _ in gathering.take(choice, whole=True):
             pass
     return gathering.reply(request, usage, keep_reasoning=keep_reasoning)
+
+
+def _first(choice: Json) -> bool:
+    """Whether a choice belongs to the first reply; those beside it (``n`` above 1) are left out.
+
+    Some servers send the text and the calls of one reply as two choices, without an index.
+    """
+    index = choice.get("index") if isinstance(choice, dict) else None
+    return not isinstance(index, int) or index == 0
 
 
 def _hint(body: dict[str, Json]) -> str:
