@@ -13,6 +13,7 @@ import pytest
 from wakeful import action
 from wakeful.app import App
 from wakeful.models import PatientModel
+from wakeful.models.tries import counting
 from wakeful.types import ModelError, RunEnded, RunStatus, StepStarted, Text, TextDelta, TextWithdrawn
 
 from .conftest import KEY, RawServer, asked, http, sse
@@ -247,6 +248,25 @@ async def test_cancelling_passes_at_once(wire: Any, bind: Bind, screen: Any, hur
         with pytest.raises(asyncio.CancelledError):
             await task
         await wire.reached(left=number)
+
+
+async def test_what_a_cancelled_stream_used_is_counted(wire: Any, bind: Bind) -> None:
+    wire.play([{"text": "word " * 100}])
+    shown = asyncio.Event()
+
+    async def stay(_: Any) -> None:
+        shown.set()
+        await asyncio.Event().wait()
+
+    with counting() as used:
+        task = asyncio.create_task(bind(wire.url).complete(asked("Hello"), "c-1", stay))
+        await shown.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+    (usage,) = used
+    assert usage.input == wire.meter.rows[0]["input_tokens"]
+    assert usage.cost is not None
 
 
 async def test_a_model_without_credit_hands_over_to_the_next(wire: Any, bind: Bind, hurry: Any) -> None:

@@ -15,7 +15,10 @@ from .conftest import RawServer, asked, http, sse
 
 Bind = Callable[..., Any]
 
-START: dict[str, Any] = {"type": "message_start", "message": {"usage": {"input_tokens": 7, "output_tokens": 1}}}
+START: dict[str, Any] = {
+    "type": "message_start",
+    "message": {"usage": {"input_tokens": 7, "output_tokens": 1}},
+}
 END = {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 5}}
 STOP = {"type": "message_stop"}
 

@@ -62,12 +62,14 @@ async def test_an_answer_that_repeats_the_headers_is_masked(raw: RawServer, bind
 
 
 async def test_a_password_in_an_address_is_sent_and_not_shown(raw: RawServer, bind: Bind) -> None:
-    raw.answers = [http({"error": {"type": "api_error", "message": "no pa 55 here"}}, 500)]
+    raw.answers = [
+        http({"error": {"type": "api_error", "message": "no pa 55, pa%2055 or Basic YWRhOnBhIDU1 here"}}, 500)
+    ]
     model = bind(raw.url.replace("http://", "http://ada:pa%2055@"))
     with pytest.raises(ModelError) as caught:
         await model.complete(asked("Hi"), "c")
     assert b"authorization: basic ywrhonbhidu1" in raw.requests[0].lower()
-    assert str(caught.value).endswith("no [secret] here")
+    assert str(caught.value).endswith("no [secret], [secret] or Basic [secret] here")
     assert "pa%2055" not in repr(model)
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import socket
 from typing import Any
 
 import pytest
 
 from wakeful.models import PatientModel
+from wakeful.models.tries import counting
 from wakeful.types import ModelError, Text, TextDelta, TextWithdrawn
 
 BOTH = pytest.mark.parametrize("api", ["responses", "chat"])
@@ -212,3 +214,24 @@ async def _passes(clock: Any, task: asyncio.Task[Any]) -> None:
         await asyncio.sleep(0)
         if clock.sleeping:
             await clock.elapse(clock.next_s())
+
+
+async def test_what_a_cancelled_stream_used_is_counted(raw: Any, bench: Any, ask: Any) -> None:
+    chunk = {
+        "choices": [{"index": 0, "delta": {"content": "Hi"}}],
+        "usage": {"prompt_tokens": 7, "completion_tokens": 1},
+    }
+    raw.answer(f"data: {json.dumps(chunk)}\n\n".encode(), b"data: [DONE]\n\n")
+    shown = asyncio.Event()
+
+    async def stay(_: Any) -> None:
+        shown.set()
+        await asyncio.Event().wait()
+
+    with counting() as used:
+        task = asyncio.create_task(bench.bind(raw.url, api="chat").complete(ask("go"), "c", stay))
+        await shown.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+    assert [(usage.uncached, usage.output) for usage in used] == [(7, 1)]

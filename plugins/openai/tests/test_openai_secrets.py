@@ -54,6 +54,35 @@ async def test_a_password_in_an_address_is_sent_as_the_address_would(raw: Any, b
     assert b"authorization: basic ywrhonbhidu1" in raw.requests[0].lower()
 
 
+@pytest.mark.parametrize("api", ["responses", "chat"])
+async def test_a_server_that_repeats_the_password_of_an_address_is_masked(
+    api: str, raw: Any, bench: Any, ask: Any, screen: Any
+) -> None:
+    said = b'{"error": {"message": "no pa 55, pa%2055 or Basic YWRhOnBhIDU1 here"}}'
+    raw.answer(said, status=500, kind="application/json")
+    model = bench.bind(raw.url.replace("http://", "http://ada:pa%2055@"), api=api)
+    for emit in (None, screen):
+        with pytest.raises(ModelError) as caught:
+            await model.complete(ask("go"), "c", emit)
+        assert str(caught.value).endswith("no [secret], [secret] or Basic [secret] here")
+
+
+@pytest.mark.parametrize(
+    ("stream", "fault"),
+    [(False, {"kind": "server"}), (True, {"kind": "server"}), (True, {"stream": "truncate"})],
+)
+async def test_nothing_of_the_sdk_hangs_on_an_error(
+    stream: bool, fault: Any, wire: Any, bench: Any, ask: Any, screen: Any
+) -> None:
+    wire.play([{"text": "word " * 60, "error": fault}])
+    with pytest.raises(ModelError) as caught:
+        await bench.bind(wire.openai_url, api="chat").complete(ask("go"), "c", screen if stream else None)
+    hanging: BaseException | None = caught.value
+    while hanging is not None:
+        assert isinstance(hanging, ModelError) or not hasattr(hanging, "request")
+        hanging = hanging.__cause__ or hanging.__context__
+
+
 async def test_passwords_in_an_address_are_not_shown(bench: Any, ask: Any) -> None:
     model = bench.bind("http://ada:pa55word@127.0.0.1:9/v1")
     with pytest.raises(ModelError) as caught:

@@ -6,7 +6,7 @@ import asyncio
 import os
 from base64 import b64encode
 from typing import TYPE_CHECKING
-from urllib.parse import unquote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 from attrs import define, field, frozen
 
@@ -88,15 +88,21 @@ class Connection:
     @property
     def secrets(self) -> tuple[str, ...]:
         """What must not be shown anywhere."""
-        return tuple(filter(None, (self.key, self.token, self.user.partition(":")[2])))
+        password = self.user.partition(":")[2]
+        hidden = {self.key, self.token, self._basic, password, quote(password, safe="")} - {""}
+        return tuple(sorted(hidden, key=len, reverse=True))  # one may hold another
 
     @property
     def headers(self) -> dict[str, str]:
         """What every request has beside the SDK's own headers."""
         headers = {"anthropic-beta": ",".join(self.betas)} if self.betas else {}
         if self.user:  # as the address would: but the SDK and its transport log addresses
-            headers["Authorization"] = f"Basic {b64encode(self.user.encode()).decode()}"
+            headers["Authorization"] = f"Basic {self._basic}"
         return headers
+
+    @property
+    def _basic(self) -> str:
+        return b64encode(self.user.encode()).decode()
 
 
 def _without_user(url: str) -> tuple[str, str]:

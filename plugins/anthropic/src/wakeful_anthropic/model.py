@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from attrs import define, field
 
+from wakeful.models.tries import failed
 from wakeful.types import (
     Call,
     Clock,
@@ -83,6 +84,9 @@ class AnthropicModel:
             raise
         except Exception as error:  # noqa: BLE001  (every failure is classified)
             fault = self._classified(error, answer)
+        except BaseException:  # cancelled or out of time; there is no error for usage to travel with
+            failed(self._used(answer))
+            raise
         if fault is not None:
             raise fault  # outside of the handler: the request with its headers hangs on the SDK's error
         return self._reply(answer)

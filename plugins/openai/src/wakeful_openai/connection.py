@@ -15,7 +15,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
-from wakeful.types import Clock
+from wakeful.types import Clock, ModelError
 from wakeful_openai.errors import Faults
 
 if TYPE_CHECKING:
@@ -51,9 +51,12 @@ class Connection:
         user, _, place = parts.netloc.rpartition("@")
         self.url = parts._replace(netloc=place).geturl()
         self._headers: dict[str, str] = {}
+        secrets: tuple[str, ...] = ()
         if user:  # sent as the address would send it: but the SDK and its transport log addresses
-            self._headers["Authorization"] = f"Basic {b64encode(unquote(user).encode()).decode()}"
-        self.faults = Faults(model, place, key)
+            spelled, password = b64encode(unquote(user).encode()).decode(), user.partition(":")[2]
+            self._headers["Authorization"] = f"Basic {spelled}"
+            secrets = (spelled, password, unquote(password))
+        self.faults = Faults(model, place, key, secrets)
         self._client: AsyncOpenAI | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._making = asyncio.Lock()
@@ -70,6 +73,7 @@ class Connection:
 
         client = await self._ready()
         accept = "text/event-stream" if stream else "application/json"
+        fault: ModelError | None = None
         try:
             response = await client.post(
                 path,
@@ -87,9 +91,11 @@ class Connection:
         except openai.APIStatusError as error:
             now = self.clock.now()
             text = error.response.text
-            raise self.faults.of_status(error.status_code, error.response.headers, text, now) from None
+            fault = self.faults.of_status(error.status_code, error.response.headers, text, now)
         except (openai.APIConnectionError, httpx2.HTTPError) as error:
-            raise self.faults.of_transport(error) from None
+            fault = self.faults.of_transport(error)
+        if fault is not None:
+            raise fault  # outside of the handler: the request with its headers hangs on the SDK's error
 
     async def _ready(self) -> AsyncOpenAI:
         loop = asyncio.get_running_loop()

@@ -30,10 +30,13 @@ class Faults:
         model: its name.
         place: host and port, for connection problems.
         key: never part of a message.
+        secrets: what else is never part of one.
     """
 
-    def __init__(self, model: str, place: str, key: str) -> None:
-        self._model, self._place, self._key = f"openai:{model}", place, key
+    def __init__(self, model: str, place: str, key: str, secrets: tuple[str, ...] = ()) -> None:
+        self._model, self._place = f"openai:{model}", place
+        hidden = {*secrets, key if len(key) >= SHORTEST_KEY else ""} - {""}
+        self._secrets = sorted(hidden, key=len, reverse=True)  # one may hold another
 
     def error(
         self,
@@ -45,11 +48,15 @@ class Faults:
         usage: Usage | None = None,
     ) -> ModelError:
         """Return an error with a message of one line, without keys and of bounded length."""
-        what = what.replace(self._key, MASK) if len(self._key) >= SHORTEST_KEY else what
-        line = " ".join(f"{self._model}: {_KEYS.sub(MASK, what)}".split())
+        line = " ".join(f"{self._model}: {self._masked(what)}".split())
         line = "".join(char for char in line if char.isprintable())
         line = line if len(line) <= LONGEST else line[: LONGEST - 1] + "…"
         return ModelError(kind, line, retryable=retryable, retry_after=retry_after, usage=usage)
+
+    def _masked(self, what: str) -> str:
+        for secret in self._secrets:
+            what = what.replace(secret, MASK)
+        return _KEYS.sub(MASK, what)
 
     def of_status(self, status: int, headers: Mapping[str, str], body: str, now: datetime) -> ModelError:
         """Classify an answer with an error status."""
@@ -77,7 +84,10 @@ class Faults:
         number = "" if status == OK else f" ({status})"
         hint = "; is api_key, or OPENAI_API_KEY, right?" if kind == "auth" else ""
         return self.error(
-            kind, f"{label}{number}: {said[: LONGEST - 80]}{hint}", retryable=retryable, usage=usage
+            kind,
+            f"{label}{number}: {self._masked(said)[: LONGEST - 80]}{hint}",
+            retryable=retryable,
+            usage=usage,
         )
 
     def of_transport(self, error: Exception, usage: Usage | None = None) -> ModelError:

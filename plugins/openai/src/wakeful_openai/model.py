@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve
 
+from wakeful.models.tries import failed
 from wakeful.types import Emit, ModelError, Profile, Reply, Request, Text, TextDelta, Usage
 from wakeful_openai.connection import Connection
 from wakeful_openai.errors import shown
@@ -80,16 +81,25 @@ class OpenAIModel:
         import httpx2
 
         reader, decoder = self._form.reader(request, emit), Decoder()
-        pieces = response.aiter_bytes()
+        pieces, done = response.aiter_bytes(), False
+        fault: ModelError | None = None
         try:
             done = await _drive(pieces, decoder, reader)
+            if done:
+                await _drain(pieces)
         except LineTooLongError:
-            raise self._faults.odd("a line without an end", reader.usage) from None
+            fault = self._faults.odd("a line without an end", reader.usage)
         except httpx2.HTTPError as error:
-            raise self._faults.of_transport(error, reader.usage) from None
-        if done:
-            await _drain(pieces)
-        elif not decoder.events and decoder.stray:
+            fault = self._faults.of_transport(error, reader.usage)
+        except ModelError:
+            raise  # has its usage with it
+        except BaseException:  # cancelled, out of time, or nobody could be shown the text
+            if reader.usage is not None:
+                failed(self._prices.priced(reader.usage, self._connection.clock.now()))
+            raise
+        if fault is not None:
+            raise fault  # outside of the handler: the request with its headers hangs on the error
+        if not done and not decoder.events and decoder.stray:
             return await self._not_a_stream(decoder.stray, request, emit)
         return reader.finish(done=done)
 

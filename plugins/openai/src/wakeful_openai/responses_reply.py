@@ -54,7 +54,8 @@ class ResponsesReader(Reader):
     @property
     def usage(self) -> Usage | None:
         """Only the last event says what was used."""
-        return None
+        usage = read_usage(self._response.get("usage")) if isinstance(self._response, dict) else None
+        return usage if usage is not None and usage.reported else None
 
     async def feed(self, event: bytes, data: bytes) -> bool:
         """Take one event."""
