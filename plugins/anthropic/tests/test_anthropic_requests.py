@@ -231,7 +231,8 @@ async def test_parameters_follow_the_settings(wire: Any, bind: Bind) -> None:
     assert first["output_config"] == {"effort": "low"}
     assert first["tool_choice"] == {"type": "auto", "disable_parallel_tool_use": True}
     assert (first["max_tokens"], first["model"]) == (21_333, "claude-sonnet-5")
-    assert (second["thinking"], second["max_tokens"]) == ({"type": "adaptive"}, 5000)
+    assert second["thinking"] == {"type": "adaptive", "display": "summarized"}
+    assert ("thinking" in first, second["max_tokens"]) == (False, 5000)
     assert third["thinking"] == {"type": "enabled", "budget_tokens": 4096}
 
 

@@ -101,6 +101,22 @@ async def test_calls_of_a_refused_reply_are_dropped(raw: Any, model: Any, ask: A
     assert (reply.stop, reply.items) == (Stop.REFUSED, (Text("assistant", "Hi"),))
 
 
+@pytest.mark.parametrize(
+    ("settings", "sent"),
+    [
+        ({}, None),
+        ({"reasoning_summary": "auto"}, {"summary": "auto"}),
+        ({"reasoning_summary": "auto", "effort": "low"}, {"effort": "low", "summary": "auto"}),
+    ],
+)
+async def test_a_summary_of_the_reasoning_is_asked_for(
+    settings: Any, sent: Any, wire: Any, bench: Any, ask: Any
+) -> None:
+    wire.play(["Hi."])
+    await bench.bind(wire.openai_url, api="responses", **settings).complete(ask("go"), "c")
+    assert wire.requests[0].get("reasoning") == sent
+
+
 async def test_reasoning_without_its_content_is_not_sent_again(wire: Any, bench: Any, ask: Any) -> None:
     bare = Opaque("openai", {"type": "reasoning", "id": "rs_1", "summary": []})
     wire.play(["Hi."])

@@ -61,7 +61,7 @@ def text_block(text: str) -> bytes:
 
 
 def block_of(item: Item) -> Block | None:
-    """Return the block of an item; None if it has none: blank text, unsigned thinking, another provider's own."""
+    """Return the block of an item; None for blank text, unsigned thinking and another provider's own."""
     if isinstance(item, Text):
         role = "assistant" if item.role == "assistant" else "user"
         return Block(role, text_block(item.text)) if item.text.strip() else None

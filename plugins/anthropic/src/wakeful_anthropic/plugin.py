@@ -95,7 +95,8 @@ def _params(own: AnthropicSettings, facts: Facts, name: str) -> dict[str, Json]:
             [Problem("", f"plugins.anthropic.thinking_tokens: {name!r} does not think; set it to 0")]
         )
     if own.thinking_tokens and facts.thinking == "adaptive":
-        params["thinking"] = {"type": "adaptive"}
+        # Newer models keep their thinking to themselves unless they are asked; older ones show it anyway.
+        params["thinking"] = {"type": "adaptive", "display": "summarized"}
     elif own.thinking_tokens:
         limit = own.max_tokens or facts.output
         if own.thinking_tokens >= limit:

@@ -34,6 +34,7 @@ class Target:
         official: whether it is served by OpenAI.
         max_tokens: most tokens of one reply, 0 = the model's own limit.
         effort: reasoning effort, or empty.
+        summary: how reasoning is summed up, or empty (Responses).
         store: whether replies are stored (Responses).
         parallel: whether a reply may hold several calls.
         extra: more fields of the body.
@@ -44,6 +45,7 @@ class Target:
     official: bool
     max_tokens: int = 0
     effort: str = ""
+    summary: str = ""
     store: bool = False
     parallel: bool = True
     extra: Mapping[str, Json] = field(factory=dict)

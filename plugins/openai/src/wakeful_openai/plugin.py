@@ -90,6 +90,7 @@ class OpenAIProvider:
             official=address.official,
             max_tokens=own.max_tokens,
             effort=own.effort,
+            summary=own.reasoning_summary,
             store=own.store,
             parallel=own.parallel_calls,
             extra=dict(own.extra),

@@ -33,8 +33,9 @@ class ResponsesForm(Form):
             fields["include"] = ["reasoning.encrypted_content"]
         if target.max_tokens:
             fields["max_output_tokens"] = target.max_tokens
-        if target.effort:
-            fields["reasoning"] = {"effort": target.effort}
+        reasoning = {"effort": target.effort, "summary": target.summary}
+        if target.effort or target.summary:
+            fields["reasoning"] = {name: value for name, value in reasoning.items() if value}
         if stream:
             fields["stream"] = True
             if target.official:

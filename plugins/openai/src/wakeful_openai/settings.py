@@ -69,6 +69,12 @@ class OpenAISettings:
     effort: str = field(
         default="", metadata={"help": "how hard a reasoning model thinks, e.g. `low`; empty is its default"}
     )
+    reasoning_summary: Literal["", "auto", "concise", "detailed"] = field(
+        default="",
+        metadata={
+            "help": "how a reasoning model sums up its thinking (Responses); empty asks for no summary"
+        },
+    )
     store: bool = field(default=False, metadata={"help": "whether OpenAI keeps the replies (Responses)"})
     parallel_calls: bool = field(
         default=True, metadata={"help": "whether a reply may hold several calls at once"}
