@@ -171,7 +171,9 @@ def _statuses(conn: Connection) -> dict[str, int]:
 
 
 def _running(conn: Connection) -> str:
-    return conn.execute(select(run.c.id).where(run.c.status == "running")).scalar() or ""
+    latest = select(run.c.id, run.c.status).order_by(run.c.id.desc()).limit(1)
+    found = conn.execute(latest).first()
+    return found.id if found is not None and found.status == "running" else ""
 
 
 def _all(conn: Connection) -> list[str]:

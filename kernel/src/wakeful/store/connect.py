@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 from urllib.parse import quote
 
@@ -129,7 +129,7 @@ def _postgresql(target: Target, slots: int, *, writes: bool) -> Engine:
         ),
     }
     try:
-        return create_engine(
+        engine = create_engine(
             target.url,
             pool_size=slots,
             max_overflow=0,
@@ -141,3 +141,17 @@ def _postgresql(target: Target, slots: int, *, writes: bool) -> Engine:
         raise StoreError(
             f"{target.label}: the driver is not installed; run `pip install 'wakeful[postgresql]'`"
         ) from error
+    event.listen(engine, "do_executemany", _one_by_one)
+    return engine
+
+
+def _one_by_one(cursor: Any, statement: str, parameters: Sequence[Any], context: Any) -> bool:
+    """Execute a statement for each of its parameters; for SQLAlchemy's ``do_executemany``.
+
+    psycopg would send them all in a pipeline. A process that stalls in the middle of one is, to the server,
+    still talking: no timeout ends its transaction, and its locks stay.
+    """
+    del context
+    for values in parameters:
+        cursor.execute(statement, values)
+    return True

@@ -33,10 +33,13 @@ _POSTGRESQL = {
     "42501": "the user lacks a right; grant it, or connect as the owner",
     "53100": "the server's disk is full; free some space, then try again",
     "53300": "the server has no free connection; close some, or raise max_connections",
+    "25P03": "the server undid a transaction in which this process stood still for {timeout:g} s; try again",
+    "40P01": "two transactions waited for each other, and this one was undone; try again",
     "25006": "is read-only; connect to the primary server",
     "55P03": "is locked by another process (waited {timeout:g} s); wait for it or end it, then try again",
     "57014": "an answer took longer than allowed and was cancelled; try again",
     "57P01": "the server ended the connection; try again once it is up",
+    "57P02": "the server crashed and ended the connection; try again once it is up",
     "57P03": "the server is starting or stopping; try again in a moment",
 }
 #: What libpq says when it cannot even log in; such errors carry no SQLSTATE.
