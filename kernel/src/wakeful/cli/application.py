@@ -160,6 +160,14 @@ def runs_resume(run_id: RunId, file: File = DEFAULT_FILE, json: AsJson = False, 
     return resume_run(file, run_id, as_json=json, quiet=quiet)
 
 
+@runs.command("cancel")
+def runs_cancel(run_id: RunId, file: File = DEFAULT_FILE, json: AsJson = False) -> int:
+    """End a run as cancelled, in whatever process it runs, and wait until it has ended."""
+    from wakeful.cli.cancel import cancel_run
+
+    return cancel_run(file, run_id, as_json=json)
+
+
 @plugin.command("new")
 def plugin_new(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Lower-case letters, digits and _.")],

@@ -19,8 +19,10 @@ from wakeful.cli.db import states_document
 from wakeful.cli.exits import Exit
 from wakeful.cli.log import log_lines
 from wakeful.cli.output import plain, say, say_json, say_red, say_table
+from wakeful.cli.work import document, look, tell
 from wakeful.config import AppConfig, StoreConfig, load_config
 from wakeful.config.model import DISABLE_VARIABLE
+from wakeful.store.health import Health
 from wakeful.types import Json, Problem
 
 #: Characters of the prefix's digest that are printed.
@@ -59,11 +61,13 @@ def examine(file: Path, notes: Sequence[str], *, as_json: bool) -> int:
     """
     config = load_config(file)
     database = status(config.store.url, brought(config).lineages)
+    work = look(file) if database.status == "current" else None
     agents = asyncio.run(_agents(config))
     if as_json:
-        say_json(_document(config, database, agents, notes))
+        say_json({**_document(config, database, agents, notes), "work": document(work)})
     else:
-        _print(config, database, agents, notes)
+        _print(config, database, work, notes)
+        _print_agents(agents)
     if any(seen.problems for seen in agents):
         return Exit.CONFIGURATION
     return Exit.OK if database.status in {"absent", "current"} else Exit.STORE
@@ -116,7 +120,7 @@ def _disabled() -> list[str]:
     return [name.strip() for name in os.environ.get(DISABLE_VARIABLE, "").split(",") if name.strip()]
 
 
-def _print(config: AppConfig, database: Status, agents: Sequence[Seen], notes: Sequence[str]) -> None:
+def _print(config: AppConfig, database: Status, work: Health | None, notes: Sequence[str]) -> None:
     say(" · ".join(f"{name} {version}" for name, version in _versions().items()))
     say(f"file: {config.path}")
     if database.error:
@@ -127,10 +131,15 @@ def _print(config: AppConfig, database: Status, agents: Sequence[Seen], notes: S
     for state in database.states:
         if state.status != "current":
             say_red(f"  tables of {state.owner}: {state.status}, at {state.current}, needed {state.head}")
+    if work is not None:
+        tell(work)
     if _disabled():
         say_red(f"{DISABLE_VARIABLE} leaves out: {', '.join(_disabled())}")
     for line in notes:
         say(f"note: {line}")
+
+
+def _print_agents(agents: Sequence[Seen]) -> None:
     for seen in agents:
         say()
         if seen.report is None:
