@@ -12,8 +12,9 @@ import pytest
 from tests.counts import examples
 from tests.durability.databases import VARIABLE, WITHOUT
 
-#: How much of each contest: stalled processes, turns that two processes want, deciders, rounds of cancelling.
-FULL = {"stalls": 100, "turns": 1000, "deciders": 20, "cancels": 40}
+#: How much of each contest: stalled processes, turns that two processes want, deciders, rounds of cancelling,
+#: and how many seconds the server is away.
+FULL = {"stalls": 100, "turns": 1000, "deciders": 20, "cancels": 40, "outages": 30}
 #: Those that are the same in everyday runs.
 ALWAYS = {"deciders"}
 
@@ -23,6 +24,8 @@ ALWAYS = {"deciders"}
 def test_processes_do_not_get_in_each_others_way(database: str, contest: str) -> None:
     if database == "postgresql" and not os.environ.get(VARIABLE):
         pytest.skip(WITHOUT)
+    if database == "sqlite" and contest == "outages":
+        pytest.skip("SQLite has no server")
     count = FULL[contest] if contest in ALWAYS else examples(FULL[contest])
     command = [sys.executable, "-m", "tests.durability.contests", contest, "--on", database]
     done = subprocess.run([*command, "--count", str(count)], capture_output=True, text=True, check=False)
