@@ -4,13 +4,14 @@ Six kinds, no others:
 
 declare
     sync, pure, the same answer twice. Answers are merged in a defined order, never in the order of
-    installation. An exception stops the agent when it is built.
+    installation. An exception stops the agent when it is built. None means nothing to add; asked once,
+    when the agent (or, for hooks of the application, the application) is built.
 snapshot
     sync, over an immutable view of the run, once per request. An exception leaves the plugin's
     fragments out of this request and is reported.
 slot
     a declare that at most one enabled plugin may answer; two are an error when the agent is built.
-    None means no claim; the kernel has a plain default.
+    None means no claim; the kernel has a plain default. Asked once, when the agent is built.
 gather
     async, concurrent, placed in fixed order. An exception leaves the block out and is recorded.
 judge

@@ -24,15 +24,18 @@ def demo(
     setup: Annotated[bool, typer.Option("--setup", help="Only write the files.")] = False,
 ) -> None:
     """Show an assistant at work on a small company's real database."""
-    from wakeful_demo.setup import choose_model, lay_out
+    from wakeful_demo.setup import InUseError, choose_model, lay_out
 
     chosen, why = (model, f"Talking to {model}.") if model else choose_model()
     with tempfile.TemporaryDirectory(prefix="wakeful-demo-") as temporary:
         place = folder or Path(temporary)
         try:
             path = lay_out(place, chosen)
-        except FileExistsError as error:
+        except InUseError as error:
             typer.echo(f"error: {place} already holds {error}; choose another --folder", err=True)
+            raise typer.Exit(2) from None
+        except OSError as error:
+            typer.echo(f"error: {place} cannot be written: {error.strerror}", err=True)
             raise typer.Exit(2) from None
         if setup:
             if folder is None:
@@ -62,6 +65,9 @@ async def _play(path: Path) -> bool:
                 show.event(event)
                 if isinstance(event, RunEnded):
                     show.answer(event.answer)
-                    failed = failed or event.answer.status is not RunStatus.COMPLETED
+                    failed = event.answer.status is not RunStatus.COMPLETED
+            if failed:
+                show.console.print("The demonstration stops here: this turn failed.")
+                break
     show.table()
     return failed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping
 from importlib.resources import files
@@ -20,19 +21,23 @@ SCRIPT = "replay:conversation.jsonl"
 _TEMPLATES = ("wakeful.toml", "desk.md", "conversation.jsonl")
 
 
+class InUseError(Exception):
+    """The folder holds files of an earlier demonstration; the text names them."""
+
+
 def lay_out(folder: Path, model: str) -> Path:
     """Write database, configuration, instructions and script into ``folder``; return the configuration.
 
     Raises:
-        FileExistsError: one of the files is there already; nothing is written.
+        InUseError: one of the files is there already; nothing is written.
     """
     there = [name for name in (DATABASE, *_TEMPLATES) if (folder / name).exists()]
     if there:
-        raise FileExistsError(", ".join(there))
+        raise InUseError(", ".join(there))
     folder.mkdir(parents=True, exist_ok=True)
     for name in _TEMPLATES:
         text = files("wakeful_demo").joinpath("files", name).read_text(encoding="utf-8")
-        (folder / name).write_text(text.replace(SCRIPT, model), encoding="utf-8")
+        (folder / name).write_text(text.replace(json.dumps(SCRIPT), json.dumps(model)), encoding="utf-8")
     company.create(folder / DATABASE)
     return folder / "wakeful.toml"
 

@@ -223,6 +223,9 @@ class Builder:
                 )
                 problems.append(Problem(where, what))
             actions[action.tool_name] = action
+            if action.max_executions is not None and (action.min_executions or 0) > action.max_executions:
+                what = f"tool {action.tool_name!r} must run {action.min_executions} times and may run"
+                problems.append(Problem(where, f"{what} {action.max_executions} times in a run"))
         if problems:
             raise ConfigError(problems)
         return {name: actions[name] for name in sorted(actions)}

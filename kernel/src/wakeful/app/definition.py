@@ -8,7 +8,7 @@ from pathlib import Path
 from attrs import field, frozen
 
 from wakeful.config import AgentConfig
-from wakeful.types import Action, Json, Limits, Model
+from wakeful.types import Action, ConfigError, Json, Limits, Model, Problem
 
 
 @frozen(kw_only=True, eq=False)
@@ -51,7 +51,17 @@ class Blueprint:
 
 
 def blueprint(agent: Agent) -> Blueprint:
-    """Return the blueprint of an agent written in Python."""
+    """Return the blueprint of an agent written in Python.
+
+    Raises:
+        ConfigError: something among its actions is none.
+    """
+    strange = [item for item in agent.actions if not isinstance(item, Action | str)]
+    if strange:
+        advice = "mark functions with @wakeful.action, or give 'module:name'"
+        raise ConfigError(
+            [Problem(f"agent {agent.name!r}", f"{item!r} is no action; {advice}") for item in strange]
+        )
     names: list[str] = []
     objects: dict[str, object] = {}
     for plugin in agent.plugins:

@@ -11,6 +11,7 @@ from attrs import define, evolve, field
 from sqlalchemy import Connection
 
 from wakeful.app.desk import Desk, Input, Left, begun, next_due, stored_answer, take, waits
+from wakeful.app.items import cancelling, item_of, withdrawn
 from wakeful.app.plugins import Ambient
 from wakeful.app.runs import Runs, Waiter
 from wakeful.loop.agent import BuiltAgent
@@ -44,24 +45,6 @@ from wakeful.waiting import outlast, stop, uncancel
 LOOK_S = 1.0
 
 First = Callable[[Live], Awaitable[Outcome | None]]
-
-
-def item_of(run_id: str) -> str:
-    """Return the id of the work item that starts a run."""
-    return f"run:{run_id}"
-
-
-def cancelling(run_id: str) -> str:
-    """Return the id of the work item that ends a run as cancelled, should nobody be executing it.
-
-    That such an item exists is also the record that the run was cancelled: whoever takes it up ends it.
-    """
-    return f"cancel:{run_id}"
-
-
-def withdrawn(run_id: str, conversation: str) -> Answer:
-    """Return the answer of a run that was cancelled before it began; it leaves no record."""
-    return Answer("The run was cancelled before it began.", RunStatus.CANCELLED, run_id, conversation)
 
 
 @define(eq=False)

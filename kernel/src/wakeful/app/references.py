@@ -79,6 +79,6 @@ def _import(name: str, folder: Path) -> ModuleType:
     except WakefulError as error:
         msg = f"importing {name!r}: {error}"
         raise ValueError(msg) from error
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         msg = f"importing {name!r} raised {type(error).__name__}: {error}"
         raise ValueError(msg) from error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from attrs import define, field
+from attrs import define, evolve, field
 
 from wakeful.loop.live import Live
 from wakeful.loop.plan import Planned, by_call
@@ -110,9 +110,13 @@ async def finish(live: Live, tx: Tx, inv: Invocation, raw: ActionResult, puts: l
     try:
         text = render(name, staged, live.agent.envelope, mark)
     except Exception as error:  # noqa: BLE001  (outside text that cannot be marked is not shown)
-        what = str(PluginError(live.agent.slot("result_envelope"), "result_envelope", error))
-        staged = failure("ENVELOPE_FAILED", f"the call ran, but its result cannot be shown: {what}")
-        text = render(name, staged, live.agent.envelope, mark)
+        slot = live.agent.slot("result_envelope")
+        what = str(
+            PluginError(slot, "result_envelope", type(error).__name__)
+        )  # its text may quote the outside
+        said = failure("ENVELOPE_FAILED", f"the call ran, but its result cannot be shown: {what}")
+        text = render(name, said, live.agent.envelope, mark)
+        staged = evolve(said, trust=staged.trust, source=staged.source)
     return ActionEnded(inv, staged, live.redactor.text(text))
 
 

@@ -67,7 +67,8 @@ async def _outcome(
         result = ActionResult(success=False, code="ERROR", message=f"{type(error).__name__}: it gave up")
     except ActionError as error:
         result = ActionResult(success=False, code=error.code, message=error.message, recovery=error.recovery)
-    except Exception as error:  # noqa: BLE001  (an action may raise anything; the model is told)
+    except (Exception, SystemExit, KeyboardInterrupt) as error:  # noqa: BLE001
+        # An action may raise anything, sys.exit() included; the model is told and the program goes on.
         log.warning("action %s failed\n%s", action.tool_name, redactor.text(traceback.format_exc()))
         result = ActionResult(success=False, code="ERROR", message=f"{type(error).__name__}: {error}"[:1000])
     return stamp(action, result)

@@ -63,7 +63,7 @@ class Planned:
             "tool": inv.call.tool,
             "action": inv.action,
             "args": canonical(clean(inv.args)),
-            "verdict": judgement.verdict.name.lower(),
+            "verdict": "" if self.status == "refused" else judgement.verdict.name.lower(),
             "reasons": canonical(clean(reasons)),
             "status": self.status,
             "success": None if self.result is None else self.result.success,

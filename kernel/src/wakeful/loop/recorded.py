@@ -120,4 +120,4 @@ def _invocation(item: Mapping[str, Json], calls: Mapping[str, Call]) -> Invocati
 
 
 def _judged(inv: Invocation, item: Mapping[str, Json]) -> Judged:
-    return Judged(inv, Judgement(Verdict[item["verdict"].upper()]))
+    return Judged(inv, Judgement(Verdict[item["verdict"].upper() or "ALLOW"]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from attrs import evolve
@@ -17,6 +18,10 @@ from wakeful.types import (
     failure,
 )
 
+#: Longest code of a result. Codes stand outside of envelopes, so they are one harmless word.
+CODE_LIMIT = 64
+_NO_CODE = re.compile(r"[^A-Za-z0-9_.-]+")
+
 
 def stamp(action: Action | None, result: ActionResult) -> ActionResult:
     """Return the result with its effective trust and source: the worse of action and result.
@@ -29,7 +34,14 @@ def stamp(action: Action | None, result: ActionResult) -> ActionResult:
     trust = max(action.output_trust, result.trust or Trust.TRUSTED)
     source = result.source or f"action:{action.name}"
     keep = trust is Trust.TRUSTED and action.directives_allowed
-    return evolve(result, trust=trust, source=source, directives=result.directives if keep else ())
+    return evolve(
+        result,
+        code=_NO_CODE.sub("_", result.code)[:CODE_LIMIT] or "ERROR",
+        message=" ".join(result.message.splitlines()),
+        trust=trust,
+        source=source,
+        directives=result.directives if keep else (),
+    )
 
 
 async def apply_stages(
@@ -47,10 +59,15 @@ async def apply_stages(
                 raise TypeError(f"expected an ActionResult, got a {type(changed).__name__}")
         except WakefulError as error:
             if isinstance(error, PluginError):
-                return failure("STAGE_FAILED", str(error))
+                return _failed(result, str(error))
             raise
         except Exception as error:  # noqa: BLE001  (whatever a plugin raises is reported by name)
-            return failure("STAGE_FAILED", f"stage {stage.name!r} failed: {type(error).__name__}: {error}")
+            return _failed(result, f"stage {stage.name!r} failed: {type(error).__name__}: {error}")
         worst = max(changed.trust or Trust.TRUSTED, result.trust or Trust.TRUSTED)
         result = changed if changed.trust is worst else evolve(changed, trust=worst)
     return result
+
+
+def _failed(result: ActionResult, message: str) -> ActionResult:
+    """Return the failure that stands for ``result``; its text may quote it, so it is trusted no further."""
+    return evolve(failure("STAGE_FAILED", message), trust=result.trust, source=result.source)

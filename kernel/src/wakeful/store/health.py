@@ -77,7 +77,9 @@ def health(conn: Connection, now: datetime) -> Health:
         now: the time, for leases.
     """
     c = work_item.c
-    counts: dict[str, int] = dict(conn.execute(select(c.status, func.count()).group_by(c.status)).tuples().all())
+    counts: dict[str, int] = dict(
+        conn.execute(select(c.status, func.count()).group_by(c.status)).tuples().all()
+    )
     dead = select(work_item).where(c.status == "failed").order_by(c.updated_at.desc(), c.id)
     stale = select(work_item).where(c.status.in_(_HELD), c.lease_until < now).order_by(c.lease_until, c.id)
     live = select(c.id).where(c.key == t.run.c.conversation_id, c.status.in_(("queued", *_HELD)))
