@@ -31,7 +31,10 @@ def desk(gate: Gate, paid: list[str], *replies: Any) -> Agent:
 
 
 async def ended(app: Any, run_id: str) -> Any:
-    while (answer := await app.resume(run_id)).status is not RunStatus.COMPLETED:  # noqa: ASYNC110
+    for _ in range(200):
+        answer = await app.resume(run_id)
+        if answer.status is RunStatus.COMPLETED:
+            return answer
         await asyncio.sleep(0)
     return answer
 

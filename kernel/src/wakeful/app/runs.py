@@ -11,7 +11,7 @@ from attrs import define, field
 
 from wakeful.loop.live import EmitEvent, Live
 from wakeful.types import Answer, Event, RunEnded
-from wakeful.waiting import outlast
+from wakeful.waiting import GRACE, outlast
 
 #: Events that wait for a reader of a stream; the run waits for the reader beyond that.
 EVENTS = 256
@@ -130,15 +130,18 @@ async def streamed(
     """
     queue: asyncio.Queue[Event | BaseException] = asyncio.Queue(EVENTS)
     task = asyncio.ensure_future(_feed(queue, start))
+    ended = False
     try:
-        while True:
+        while not ended:
             event = await queue.get()
             if isinstance(event, BaseException):
                 raise event
+            ended = isinstance(event, RunEnded)
             yield event
-            if isinstance(event, RunEnded):
-                return
     finally:
+        if ended and not task.done():
+            # The run has ended or waits for a person: to cancel it now would end what it waits for.
+            await asyncio.wait({task}, timeout=GRACE)
         while not task.done():
             # The run may be waiting to tell us something: nobody listens any more.
             task.cancel()
@@ -158,7 +161,9 @@ async def _feed(
 
     async def take(event: Event) -> None:
         nonlocal ended
-        ended = ended or isinstance(event, RunEnded)
+        if ended:  # what a decision made of the run since is for whoever resumes it
+            return
+        ended = isinstance(event, RunEnded)
         await queue.put(event)
 
     try:
