@@ -22,10 +22,10 @@ from wakeful.loop.statements import (
     SET_RESULT,
     SET_SEQ,
     SET_STEP,
-    SET_USAGE,
     append_rows,
     guard,
     save_state,
+    set_usage,
     usage_columns,
 )
 from wakeful.store.tables import (
@@ -87,11 +87,10 @@ class Journal:
         rows.append(Row(0, RowKind.ASSISTANT, reply.items, run_.id, run_.turn, run_.step))
 
         def write(conn: Connection) -> tuple[Row, ...]:
-            guard(conn, run_)
+            set_usage(conn, run_)
             numbered = append_rows(conn, run_, rows, now)
             conn.execute(ADD_STEP, self._step(run_, asked, _status(reply), reply.usage, numbered[-1].seq))
             conn.execute(ADD_CALL, self._call(run_, asked, now, reply))
-            conn.execute(SET_USAGE, self._usage(run_))
             if request.sent is not None:
                 conn.execute(
                     update(epoch)
@@ -110,9 +109,8 @@ class Journal:
         now = self.clock.now()
 
         def write(conn: Connection) -> None:
-            guard(conn, run_)
+            set_usage(conn, run_)
             conn.execute(ADD_CALL, self._call(run_, asked, now, reply, error, lost))
-            conn.execute(SET_USAGE, self._usage(run_))
 
         await self.store.write(write)
 
@@ -123,11 +121,10 @@ class Journal:
         now = self.clock.now()
 
         def write(conn: Connection) -> None:
-            guard(conn, run_)
+            set_usage(conn, run_)
             values = self._step(run_, asked, status, lost, 0) | {"error": error, "ended_at": now}
             conn.execute(ADD_STEP, values)
             conn.execute(ADD_CALL, self._call(run_, asked, now, None, error, lost))
-            conn.execute(SET_USAGE, self._usage(run_))
 
         await self.store.write(write)
 
@@ -266,18 +263,6 @@ class Journal:
             "started_at": asked.started,
             "ended_at": ended,
             **usage_columns(reply.usage if reply else lost),
-        }
-
-    def _usage(self, run_: Run) -> dict[str, Json]:
-        return {
-            "run_": run_.id,
-            "fence_": run_.fence,
-            "steps_": run_.step,
-            "read_": run_.usage.read,
-            "write_": run_.usage.write,
-            "uncached_": run_.usage.uncached,
-            "output_": run_.usage.output,
-            "cost_": run_.usage.cost,
         }
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from attrs import evolve
-from sqlalchemy import bindparam, insert, update
+from sqlalchemy import bindparam, insert, select, update
 
 from wakeful.loop.codec import dump_items
 from wakeful.store.tables import action_call, conversation, message, model_call, plugin_state, run, step
@@ -66,10 +66,11 @@ END_RUN = (
         ended_at=bindparam("at_"),
     )
 )
+#: Locks the row on PostgreSQL; on SQLite a transaction that writes has locked everything.
 GUARD = (
-    update(run)
+    select(run.c.fence)
     .where(run.c.id == bindparam("run_"), run.c.fence == bindparam("fence_"))
-    .values(fence=bindparam("fence_"))
+    .with_for_update(key_share=True)
 )
 SET_RESULT = (
     update(action_call)
@@ -106,8 +107,32 @@ def guard(conn: Connection, run_: Run) -> None:
     Raises:
         FencedError: another process took it over.
     """
-    if conn.execute(GUARD, {"run_": run_.id, "fence_": run_.fence}).rowcount != 1:
-        raise FencedError(f"run {run_.id} was taken over by another process")
+    if conn.execute(GUARD, {"run_": run_.id, "fence_": run_.fence}).first() is None:
+        raise _taken_over(run_)
+
+
+def set_usage(conn: Connection, run_: Run) -> None:
+    """Store what a run has used; guards like :func:`guard`, and stands in its place.
+
+    Raises:
+        FencedError: another process took the run over.
+    """
+    values = {
+        "run_": run_.id,
+        "fence_": run_.fence,
+        "steps_": run_.step,
+        "read_": run_.usage.read,
+        "write_": run_.usage.write,
+        "uncached_": run_.usage.uncached,
+        "output_": run_.usage.output,
+        "cost_": run_.usage.cost,
+    }
+    if conn.execute(SET_USAGE, values).rowcount != 1:
+        raise _taken_over(run_)
+
+
+def _taken_over(run_: Run) -> FencedError:
+    return FencedError(f"run {run_.id} was taken over by another process")
 
 
 def append_rows(conn: Connection, run_: Run, rows: Sequence[Row], now: datetime) -> tuple[Row, ...]:
