@@ -130,15 +130,20 @@ class Engine:
                 waiter.tell(answer or withdrawn(run_id, ""))
 
     async def _cancelled(self, run_id: str, waiter: Waiter) -> None:
-        """End a run whose caller went away, and wait until it has ended."""
-        await self.cancel(run_id)
+        """End a run whose caller went away, and wait for its end; one that waits for a person waits on."""
+        await self.cancel(run_id, parked=False)
         if run_id in self.runs.tasks and not waiter.answer.done():
             await asyncio.wait({waiter.answer})
         if waiter.answer.done() and not waiter.answer.cancelled():
             waiter.answer.exception()
 
-    async def cancel(self, run_id: str) -> bool:
-        """End a run as cancelled, wherever it is, even if it waits; False if it has ended or is unknown."""
+    async def cancel(self, run_id: str, *, parked: bool = True) -> bool:
+        """End a run as cancelled, wherever it is; False if it has ended or is unknown.
+
+        Args:
+            run_id: the run.
+            parked: whether to end one that waits for a person.
+        """
         if self.runs.cancel(run_id):
             return True
         if await self.desk.withdraw(run_id):
@@ -146,7 +151,7 @@ class Engine:
             self.runs.tell(run_id, withdrawn(run_id, ""))
             return True
         found = await self.store.read(lambda conn: begun(conn, run_id))
-        if found is None or not (found.status.parked or found.status is RunStatus.RUNNING):
+        if found is None or not (found.status is RunStatus.RUNNING or (parked and found.status.parked)):
             return False
         if self.runs.cancel(run_id):
             return True
