@@ -11,6 +11,7 @@ from typing import Any, Protocol, runtime_checkable
 from attrs import frozen
 from sqlalchemy import Connection, Executable, Select, insert, select, update
 
+from wakeful.loop.opening import busy
 from wakeful.store.engine import Store
 from wakeful.store.tables import action_call, run
 from wakeful.store.work import inbox, outbox, work_item
@@ -223,6 +224,21 @@ def next_due(conn: Connection, item: WorkItem) -> Input | Left | Answer | None:
         .limit(1)
     )
     return Input(*conn.execute(oldest).one())
+
+
+def gone_on(conn: Connection, left: Left, item: WorkItem) -> Answer | None:
+    """Return the answer of a run that was to be taken up and no longer is as it was.
+
+    A process that lost its lease may go on for a moment, until it notices or its run is taken up.
+
+    Raises:
+        ConversationBusyError: somebody executes the run.
+    """
+    found = stored_answer(conn, left.run_id)
+    if found is None and left.parked:
+        raise busy(item.key)
+    still = found is None or (left.parked and found.status.parked)
+    return None if still else found
 
 
 def _parked(run_id: str) -> Select[Any]:

@@ -10,7 +10,7 @@ from typing import Any
 from attrs import define, evolve, field
 from sqlalchemy import Connection
 
-from wakeful.app.desk import Desk, Input, Left, begun, next_due, stored_answer, take, waits
+from wakeful.app.desk import Desk, Input, Left, begun, gone_on, next_due, stored_answer, take, waits
 from wakeful.app.items import cancelling, item_of, withdrawn
 from wakeful.app.plugins import Ambient
 from wakeful.app.runs import Runs, Waiter
@@ -26,6 +26,7 @@ from wakeful.store.engine import Store
 from wakeful.types import (
     Answer,
     Claim,
+    ConversationBusyError,
     EpochStarted,
     FencedError,
     Handler,
@@ -198,6 +199,8 @@ class Engine:
             answer = await self.runs.complete(due.run_id, work, meant)
         except FencedError:
             return False
+        except ConversationBusyError:
+            raise  # for a moment, until who lost its lease to this process has noticed; it is tried again
         except Exception as error:
             self.runs.fail(due.run_id, error)
             raise
@@ -251,11 +254,13 @@ class Engine:
         if await self.runtime.status(cancelling(run_id)) is not None:
             then = give_up
 
-        def begin(conn: Connection) -> Run:
+        def begin(conn: Connection) -> Run | Answer:
             self.desk.hold(conn, claim)
-            return take_up(conn, agent, run_id, now)
+            return gone_on(conn, left, claim.item) or take_up(conn, agent, run_id, now)
 
         view, cancelled = await outlast(self.store.write(begin))
+        if isinstance(view, Answer):
+            return view
 
         async def first(live: Live) -> Outcome | None:
             try:
