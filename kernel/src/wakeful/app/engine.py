@@ -195,7 +195,7 @@ class Engine:
             False if another process has taken the run or the item over.
         """
         try:
-            work, meant = self._execute(due, claim), partial(self._cancels, claim)
+            work, meant = self._execute(due, claim), partial(self._cancels, claim, due.run_id)
             answer = await self.runs.complete(due.run_id, work, meant)
         except FencedError:
             return False
@@ -207,13 +207,13 @@ class Engine:
         self.runs.tell(due.run_id, answer)
         return True
 
-    async def _cancels(self, claim: Claim) -> bool:
+    async def _cancels(self, claim: Claim, run_id: str) -> bool:
         """Return whether the interruption of an item means that its run is to end as cancelled.
 
         If not, the lease was lost: the run is somebody else's now, or nobody can tell.
         """
         if self.closed:
-            return True  # and what is given back instead is forsaken already
+            return bool(self.runs.waiters.get(run_id))
         try:
             status = await self.runtime.status(claim.item.id)
         except StoreError:
