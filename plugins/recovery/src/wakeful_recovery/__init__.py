@@ -1,0 +1,1 @@
+"""Errors that teach, results that age, and loops without model calls."""

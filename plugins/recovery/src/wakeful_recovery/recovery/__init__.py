@@ -1,0 +1,1 @@
+"""Failed results that say how to succeed, and an end to calls that cannot."""
