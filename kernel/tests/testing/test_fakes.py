@@ -82,6 +82,13 @@ async def test_time_elapses_from_sleeper_to_sleeper() -> None:
     assert clock.sleeping == 0
 
 
+async def test_a_sleep_counts_from_the_call() -> None:
+    clock = FakeClock()
+    task = asyncio.ensure_future(clock.sleep(5))
+    clock.advance(5)  # before the task has begun
+    await asyncio.wait_for(task, 1)
+
+
 # ---- identity
 
 

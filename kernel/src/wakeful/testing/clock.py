@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import heapq
+from collections.abc import Coroutine
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from attrs import define, field
 
@@ -38,15 +40,18 @@ class FakeClock:
         """Return the seconds that have passed."""
         return self._passed
 
-    async def sleep(self, seconds: float) -> None:
-        """Wait until :meth:`advance` or :meth:`elapse` has moved time that far."""
+    def sleep(self, seconds: float) -> Coroutine[Any, Any, None]:
+        """Wait until :meth:`advance` or :meth:`elapse` has moved time that far, counted from this call.
+
+        Not from the first ``await``: who hands the sleep to a task read the time just now, and time that
+        moved before the task began would be slept on top.
+        """
         if seconds <= 0:
-            await asyncio.sleep(0)
-            return
+            return asyncio.sleep(0)
         self._made += 1
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         heapq.heappush(self._sleepers, (self._passed + seconds, self._made, future))
-        await future
+        return _wait(future)
 
     @property
     def sleeping(self) -> int:
@@ -80,3 +85,7 @@ class FakeClock:
     async def _settle(self) -> None:
         for _ in range(SETTLE):
             await asyncio.sleep(0)
+
+
+async def _wait(future: asyncio.Future[None]) -> None:
+    await future

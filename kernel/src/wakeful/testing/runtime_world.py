@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
@@ -44,10 +44,9 @@ class StallingClock:
         """Return the seconds of the other clock."""
         return self.base.monotonic()
 
-    async def sleep(self, seconds: float) -> None:
-        """Wait on the other clock, then for the end of the stall."""
-        await self.base.sleep(seconds)
-        await self._going.wait()
+    def sleep(self, seconds: float) -> Coroutine[Any, Any, None]:
+        """Wait on the other clock, from now, then for the end of the stall."""
+        return self._sleep(self.base.sleep(seconds))
 
     def stall(self) -> None:
         """Let nobody wake any more."""
@@ -56,6 +55,10 @@ class StallingClock:
     def thaw(self) -> None:
         """Let everybody go on."""
         self._going.set()
+
+    async def _sleep(self, slept: Coroutine[Any, Any, None]) -> None:
+        await slept
+        await self._going.wait()
 
 
 @frozen
