@@ -37,6 +37,12 @@ def test_version(wakeful: Wakeful) -> None:
     assert wakeful("--version").out == f"wakeful {__version__}\n"
 
 
+def test_json_may_stand_before_the_command(wakeful: Wakeful) -> None:
+    assert wakeful("init").code == 0
+    for args in (("runs", "list"), ("plugins",)):
+        assert wakeful("--json", *args).out == wakeful(*args, "--json").out != wakeful(*args).out
+
+
 @pytest.mark.parametrize(
     ("args", "line"),
     [

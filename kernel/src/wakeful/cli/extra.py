@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from wakeful.cli.failures import no_command
+from wakeful.cli.failures import JSON, no_command
 from wakeful.cli.output import note
 
 if TYPE_CHECKING:
@@ -36,6 +36,10 @@ class Commands(TyperGroup):
 
 class RootCommands(Commands):
     """The commands of wakeful, then those of installed plugins, which are listed from metadata only."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the options before the command; ``--json`` among them is the command's."""
+        return super().parse_args(ctx, _json_last(args))
 
     @cached_property
     def brought(self) -> tuple[CommandEntry, ...]:
@@ -72,6 +76,16 @@ class RootCommands(Commands):
         if others:
             with formatter.section("Commands of installed plugins"):
                 formatter.write_dl(sorted(others.items()))
+
+
+def _json_last(args: list[str]) -> list[str]:
+    """Return the arguments with a ``--json`` that stands before the command where every command takes it."""
+    first = next((index for index, arg in enumerate(args) if not arg.startswith("-")), len(args))
+    if JSON not in args[:first] or first == len(args):
+        return args
+    moved = [arg for index, arg in enumerate(args) if arg != JSON or index > first]
+    end = moved.index("--") if "--" in moved else len(moved)
+    return [*moved[:end], JSON, *moved[end:]]
 
 
 class PluginCommand(TyperCommand):
