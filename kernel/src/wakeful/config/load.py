@@ -133,9 +133,9 @@ def _check_names(table: PluginTable, agents: Mapping[str, AgentConfig], report: 
     known = enabled | schemes
     for name in table.settings:
         if name not in known and (near := misspelling(name, known)):
-            what = f"no agent enables this plugin; did you mean {near!r}?"
-            if near not in enabled:  # it may as well be the model that is misspelt
-                what = f"no agent uses this plugin, and a model names {near!r}; one of the two is misspelt"
+            use = f"{near!r} is enabled" if near in enabled else f"a model names {near!r}"
+            # Which of the two is the typo is not known here: the loader knows what is installed.
+            what = f"no agent uses this plugin, and {use}; one of the two is misspelt"
             report(join("plugins", name), what)
     for name in table.disable:
         if name not in known and (near := misspelling(name, known)):
