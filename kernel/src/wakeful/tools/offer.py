@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping, Sequence
 
 from attrs import frozen
@@ -17,11 +16,8 @@ from wakeful.types import (
     Json,
     Offered,
     failure,
-    tool_name,
+    near,
 )
-
-#: Near matches named in a failed result.
-SUGGESTIONS = 5
 
 
 @frozen
@@ -51,7 +47,7 @@ class PlainOffer:
 def unknown_tool(name: str, known: Iterable[str]) -> ActionResult:
     """Return the failed result for a tool nobody declared, with near matches from ``known``."""
     names = sorted(known)
-    near = difflib.get_close_matches(tool_name(name.rsplit(".", 1)[-1]), names, n=SUGGESTIONS, cutoff=0.5)
     suggestion = "Call one of the declared tools." if names else "This agent has no tools; answer in text."
-    recovery = ErrorRecovery(retryable=True, suggestion=suggestion, suggested_values=tuple(near))
+    close = near(name.rsplit(".", 1)[-1], names) or near(name, names)
+    recovery = ErrorRecovery(retryable=True, suggestion=suggestion, suggested_values=close)
     return failure("UNKNOWN_TOOL", f"no tool is named {name[:80]!r}", recovery)

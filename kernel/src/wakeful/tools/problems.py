@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -10,12 +9,19 @@ from attrs import frozen
 
 from wakeful.tools.schemas import known_properties, resolve, schema_at
 from wakeful.tools.shapes import json_type
-from wakeful.types import ActionResult, ErrorRecovery, InvalidParam, Json, canonical, failure
+from wakeful.types import (
+    NEAR_LIMIT,
+    ActionResult,
+    ErrorRecovery,
+    InvalidParam,
+    Json,
+    canonical,
+    failure,
+    near,
+)
 
 #: Characters of a value that a message may repeat.
 _ECHO = 60
-#: Near names offered for one unknown name (the limit of all suggestions).
-_NEAR = 5
 #: Findings spelt out in the message.
 _SPELT = 6
 #: Findings, and allowed values of each, kept in the recovery: a model repairs no more in one step.
@@ -43,8 +49,8 @@ class Finding:
 
     def __str__(self) -> str:
         """Return the clause of the message."""
-        near = f"; did you mean {self.near[0]!r}?" if self.near else ""
-        return f"{self.param.param!r} {self.param.reason}{near}"
+        hint = f"; did you mean {self.near[0]!r}?" if self.near else ""
+        return f"{self.param.param!r} {self.param.reason}{hint}"
 
 
 def explain_all(errors: Sequence[Any], schema: Mapping[str, Json]) -> list[Finding]:
@@ -78,25 +84,18 @@ def report(tool: str, found: Sequence[Finding], valid_example: Json) -> ActionRe
     clauses = [str(finding) for finding in unique[:_SPELT]]
     if len(unique) > _SPELT:
         clauses.append(f"and {len(unique) - _SPELT} more")
-    near = dict.fromkeys(name for finding in unique for name in finding.near)
+    close = dict.fromkeys(name for finding in unique for name in finding.near)
     return failure(
         unique[0].code,
         f"{tool} was not run: {'; '.join(clauses)}",
         ErrorRecovery(
             retryable=True,
             suggestion="correct the arguments and call again",
-            suggested_values=tuple(near)[:_NEAR],
+            suggested_values=tuple(close)[:NEAR_LIMIT],
             invalid_params=tuple(finding.param for finding in unique[:_KEPT]),
             valid_example=valid_example,
         ),
     )
-
-
-def near_names(word: str, names: Sequence[str]) -> tuple[str, ...]:
-    """Return at most five near names, the nearest first; case, blanks, dashes and ``_`` do not count."""
-    folded = {_fold(name): name for name in names}
-    close = difflib.get_close_matches(_fold(word), folded, n=_NEAR)
-    return tuple(folded[name] for name in close)
 
 
 def example(schema: Any, root: Mapping[str, Json], depth: int = 0) -> Json:
@@ -130,11 +129,11 @@ def known_properties_at(schema: Mapping[str, Json], path: list[Any]) -> Mapping[
 
 
 def _unknown(path: str, name: str, known: list[str]) -> Finding:
-    near = near_names(name, known)
+    close = near(name, known)
     reason = "is not a parameter"
-    if not near:
+    if not close:
         reason += f" (known: {', '.join(known[:10])})" if known else " (it takes none)"
-    return Finding("UNKNOWN_ARGUMENT", InvalidParam(path[:80], reason), near)
+    return Finding("UNKNOWN_ARGUMENT", InvalidParam(path[:80], reason), close)
 
 
 def _missing(schema: Mapping[str, Json], path: list[Any]) -> Finding:
@@ -150,12 +149,12 @@ def _invalid(error: Any, path: list[Any]) -> Finding:
     if kind.name == "enum":
         options = tuple(kind.options)
         texts = [option for option in options if isinstance(option, str)]
-        near = near_names(value, texts) if isinstance(value, str) else ()
+        close = near(value, texts) if isinstance(value, str) else ()
         listed = ", ".join(_echo(option) for option in options[:12]) + (", …" if len(options) > 12 else "")  # noqa: PLR2004
         return Finding(
             "INVALID_ARGUMENT",
             InvalidParam(where, f"must be one of {listed}, not {_echo(value)}", "", options[:_KEPT]),
-            near,
+            close,
         )
     expected = _demand(kind)
     shown = f", not {_echo(value)}" if kind.name != "uniqueItems" else ""
@@ -237,7 +236,3 @@ def _echo(value: Json) -> str:
     text = canonical(value)
     text = " ".join(text.split())
     return text if len(text) <= _ECHO else f"{text[:_ECHO]}… ({json_type(value)}, {len(text):,} characters)"
-
-
-def _fold(name: str) -> str:
-    return "".join(name.lower().split()).replace("_", "").replace("-", "")

@@ -58,6 +58,7 @@ from wakeful.types.events import (
     TextWithdrawn,
 )
 from wakeful.types.json import Json, canonical, canonicalise, clean, clean_text, digest
+from wakeful.types.names import NEAR_LIMIT, fold, meant, near
 from wakeful.types.prompt import (
     Declared,
     Draft,
@@ -124,6 +125,7 @@ from wakeful.types.work import (
 )
 
 __all__ = [
+    "NEAR_LIMIT",
     "Action",
     "ActionContext",
     "ActionEnded",
@@ -230,7 +232,10 @@ __all__ = [
     "digest",
     "dump_item",
     "failure",
+    "fold",
     "load_item",
+    "meant",
+    "near",
     "nearest",
     "tool_name",
 ]
