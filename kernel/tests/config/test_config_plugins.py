@@ -65,8 +65,10 @@ def test_what_the_file_disables_an_agent_may_enable(load: Load) -> None:
         ),
         (
             "[plugins]\nenable = ['spillover']\nspilover = { a = 1 }\n" + AGENT,
-            "plugins.spilover: no agent uses this plugin, and 'spillover' is enabled; "
-            "one of the two is misspelt",
+            (
+                "plugins.spilover: no agent uses this plugin, and 'spillover' is enabled; "
+                "one of the two is misspelt"
+            ),
         ),
         (
             AGENT + "plugins = { enable = ['spillover'], spilover = { a = 1 } }\n",
