@@ -16,7 +16,7 @@ import wakeful
 from wakeful import Agent, hookimpl
 from wakeful.app.background import START_S, STOP_S
 from wakeful.testing import FakeClock, FakeIds, ScriptedModel
-from wakeful.types import BackgroundService, ConfigError, Json, Model, Provider, Resolve, RunStatus
+from wakeful.types import BackgroundService, ConfigError, Json, Model, Provider, Resolve, RunStatus, Services
 
 SHOP = """
 from __future__ import annotations
@@ -115,6 +115,22 @@ async def test_a_service_runs_while_the_application_is_open(wakeful_app: Any) ->
         assert (answer.text, answer.status) == ("On.", RunStatus.COMPLETED)
         assert lamp.heard == ["start"]
     assert lamp.heard == ["start", "stop"]
+
+
+async def test_agents_reach_the_instance_whose_services_run(wakeful_app: Any) -> None:
+    class Wired:
+        name = "wired"
+
+        def __init__(self, settings: None, services: Services, application: Wired | None = None) -> None:
+            self.lamp = Lamp() if application is None else application.lamp
+
+        @hookimpl
+        def background_services(self) -> Sequence[BackgroundService]:
+            return [self.lamp]
+
+    async with wakeful_app(Agent(model=ScriptedModel([]), plugins=[Wired])) as app:
+        instance: Any = app.agents["agent"].instances["wired"]
+        assert instance.lamp.heard == ["start"]
 
 
 async def test_services_are_asked_for_after_models_are_bound(wakeful_app: Any) -> None:

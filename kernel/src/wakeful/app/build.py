@@ -104,7 +104,8 @@ class Builder:
             raw = plan.config.settings.get(name, {})
             try:
                 at = f"{where}.plugins.{name}"
-                instances[name] = instance(plugin, name, raw, at, services[name])
+                shared = self.platform.objects.get(name)
+                instances[name] = instance(plugin, name, raw, at, services[name], shared)
             except ConfigError as error:
                 problems += error.problems
         try:

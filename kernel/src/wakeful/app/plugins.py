@@ -46,9 +46,22 @@ def settings_of(plugin: type, name: str, raw: Mapping[str, Json], where: str) ->
 
 
 def instance(
-    plugin: object, name: str, raw: Mapping[str, Json], where: str, services: PluginServices
+    plugin: object,
+    name: str,
+    raw: Mapping[str, Json],
+    where: str,
+    services: PluginServices,
+    application: object = None,
 ) -> object:
     """Return an instance of a plugin class, or the object itself if it is one already.
+
+    Args:
+        plugin: the class or object.
+        name: of the plugin.
+        raw: its settings as they stand in the configuration.
+        where: the place of these settings, for problems.
+        services: handed to it.
+        application: the plugin's instance that serves the application, for an agent's instance.
 
     Raises:
         ConfigError: its settings are wrong, or making it failed.
@@ -57,7 +70,7 @@ def instance(
         return plugin
     settings = settings_of(plugin, name, raw, where)
     try:
-        return plugin(*_arguments(plugin, settings, services))
+        return plugin(*_arguments(plugin, settings, services, application))
     except WakefulError:
         raise
     except Exception as error:
@@ -66,8 +79,8 @@ def instance(
         ) from error
 
 
-def _arguments(plugin: type, settings: object, services: PluginServices) -> tuple[object, ...]:
-    """Return as many of (settings, services) as the class takes, so that a small plugin stays small."""
+def _arguments(plugin: type, *given: object) -> tuple[object, ...]:
+    """Return as many of (settings, services, application) as the class takes: a small plugin stays small."""
     if (
         has(plugin)
         or "__init__" in vars(plugin)
@@ -78,7 +91,7 @@ def _arguments(plugin: type, settings: object, services: PluginServices) -> tupl
             for parameter in inspect.signature(plugin).parameters.values()
             if parameter.kind in {parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD}
         ]
-        return (settings, services)[: len(takes)]
+        return given[: len(takes)]
     return ()
 
 
