@@ -177,9 +177,10 @@ class Builder:
     ) -> BuiltAgent:
         plugins, services = made.hooks, made.services
         offer: Offer = plugins.offer(view) or PlainOffer()
-        actions = self._actions(plan, where, plugins, view, offer)
+        ordered = self._actions(plan, where, plugins, view, offer)
         layout = plugins.layout(view) or PlainLayout()
-        offered = offer.open(actions, view)
+        offered = offer.open(ordered, view)
+        actions = {name: ordered[name] for name in sorted(ordered)}
         decisions = {"offer": offered.decision, "layout": layout.decide(view)}
         declared = Declared(view.model, offered.tools, _sections(plan, plugins, view, offered), decisions)
         for each in services.values():
@@ -211,7 +212,8 @@ class Builder:
         references = [ref for ref in plan.config.actions if not ref.startswith("plugin:")]
         given = referenced(references, self.ambient.folder, f"{where}.actions")
         own = [action if action.owner else evolve(action, owner="your code") for action in plan.actions]
-        extra = [action if action.owner else evolve(action, owner="the offer") for action in offer.actions()]
+        owner = plugins.slot_owner("tool_offer") or "the offer"
+        extra = [action if action.owner else evolve(action, owner=owner) for action in offer.actions()]
         declared = (*own, *given, *plugins.actions(view), *extra)
         actions: dict[str, Action] = {}
         problems: list[Problem] = []
@@ -229,7 +231,7 @@ class Builder:
                 problems.append(Problem(where, f"{what} {action.max_executions} times in a run"))
         if problems:
             raise ConfigError(problems)
-        return {name: actions[name] for name in sorted(actions)}
+        return actions
 
 
 def _unsupported(plan: Blueprint, where: str) -> list[Problem]:

@@ -97,7 +97,10 @@ def propose(agent: BuiltAgent, run: Run, calls: Sequence[Call], *, cut: bool) ->
         several = len(resolved) > 1
         for inner, (name, raw) in enumerate(resolved):
             inner_key = f"{key}/{inner}" if several else key
-            proposals.append(_checked(agent, Invocation(inner_key, call, index, inner, name, raw)))
+            if isinstance(raw, ActionResult):
+                proposals.append(Invocation(inner_key, call, index, inner, name, call.args, raw))
+            else:
+                proposals.append(_checked(agent, Invocation(inner_key, call, index, inner, name, raw)))
     return proposals
 
 

@@ -36,16 +36,29 @@ class Tool:
     """What a model is shown of an action. The schema is canonicalised when the tool is built.
 
     ``spelling`` is its canonical JSON, made once: tools are hashed with every request.
+
+    Args:
+        name: what a call names.
+        description: when to call it and what it returns.
+        schema: JSON schema of the arguments.
+        deferred: declared, but kept out of the prompt until the provider's own search has found it. A
+            provider whose model has no such search declares it like any other. It takes no cache mark.
     """
 
     name: str
     description: str
     schema: Json = field(converter=canonicalise)
+    deferred: bool = False
     spelling: str = field(init=False, repr=False, eq=False)
 
     @spelling.default
     def _spell(self) -> str:
-        return canonical([self.name, self.description, self.schema])
+        return canonical(self.dump())
+
+    def dump(self) -> list[Json]:
+        """Return the arguments that make it again."""
+        own = [self.name, self.description, self.schema]
+        return [*own, True] if self.deferred else own
 
 
 @frozen
@@ -60,6 +73,7 @@ class Profile:
         output: output limit in tokens.
         native_tools: whether the API takes tool declarations.
         cache_ttl: seconds a cached prefix lives, 0 = unknown.
+        tool_search: whether its API takes deferred tools and searches them itself.
     """
 
     provider: str
@@ -69,6 +83,7 @@ class Profile:
     output: int = 8_192
     native_tools: bool = True
     cache_ttl: int = 0
+    tool_search: bool = False
 
 
 @frozen
@@ -85,7 +100,7 @@ class Declared:
         return canonical(
             {
                 "model": self.model,
-                "tools": [[tool.name, tool.description, tool.schema] for tool in self.tools],
+                "tools": [tool.dump() for tool in self.tools],
                 "sections": [[section.name, section.order, section.text] for section in self.sections],
                 "decisions": dict(self.decisions),
             }

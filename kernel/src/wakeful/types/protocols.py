@@ -131,7 +131,16 @@ class Offer(Protocol):
     """Decides what a model is shown of the actions, and what its calls mean."""
 
     def open(self, actions: Mapping[str, Action], agent: AgentView) -> Offered:
-        """Return what is declared for a new epoch."""
+        """Return what is declared for a new epoch.
+
+        Args:
+            actions: by tool name, in the agent's own order: those its file lists, then its plugins', then
+                what :meth:`actions` gave.
+            agent: the agent.
+
+        Raises:
+            ConfigError: what is asked of the offer cannot be.
+        """
         ...
 
     def actions(self) -> Sequence[Action]:

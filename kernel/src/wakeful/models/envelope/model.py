@@ -54,7 +54,7 @@ class EnvelopeModel:
 
     @profile.default
     def _profile(self) -> Profile:
-        return evolve(self.inner.profile, native_tools=True)
+        return evolve(self.inner.profile, native_tools=True, tool_search=False)
 
     async def complete(self, request: Request, conversation: str, emit: Emit | None = None) -> Reply:
         """Ask; an answer of the wrong form is asked for once more, with what was wrong.
