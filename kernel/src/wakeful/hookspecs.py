@@ -44,6 +44,7 @@ from wakeful.types import (
     Layout,
     Lineage,
     Middleware,
+    NameRepair,
     Offer,
     Provider,
     Reviewer,
@@ -127,6 +128,13 @@ class AgentHooks(Protocol):
         """Decide which actions a model is shown and what its calls mean.
 
         Default: all of them, each under its own name.
+        """
+
+    @_hook(Kind.SLOT)
+    def tool_repair(self, agent: AgentView) -> NameRepair:
+        """Find the tool that a name means which no tool has, before a call is resolved and judged.
+
+        Default: nothing is repaired; such a call fails with near names.
         """
 
     @_hook(Kind.DECLARE)

@@ -136,6 +136,8 @@ def refusal(judged: Judged, action: Action, *, held: bool) -> ActionResult:
     if verdict in {Verdict.STAGE, Verdict.REQUIRE_APPROVAL} and not held:
         what = "needs a person's approval, and this agent has nobody to ask"
         code = "POLICY_DENIED"
+    if verdict is Verdict.DENY and judged.judgement.code != "POLICY_DENIED":
+        what = "was not run"  # the code says why, and it need not be a policy
     reason = f": {judged.reason}" if judged.reason else ""
     advice = "Go on with other work; its outcome will follow." if held else "Go on without it."
     recovery = ErrorRecovery(retryable=False, suggestion=advice)

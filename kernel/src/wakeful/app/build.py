@@ -194,6 +194,7 @@ class Builder:
             actions=actions,
             model=model,
             offer=offer,
+            repair=plugins.repair(view),
             window=plugins.window(view) or PlainWindow(),
             layout=layout,
             envelope=plugins.envelope(view) or PlainEnvelope(),

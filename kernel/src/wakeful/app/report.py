@@ -12,6 +12,7 @@ SLOTS = (
     "prompt_window",
     "prompt_layout",
     "tool_offer",
+    "tool_repair",
     "result_envelope",
     "policy_reviewer",
     "policy_approvals",

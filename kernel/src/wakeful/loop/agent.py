@@ -17,6 +17,7 @@ from wakeful.types import (
     Layout,
     Middleware,
     Model,
+    NameRepair,
     Offer,
     Reviewer,
     Stage,
@@ -37,6 +38,7 @@ class BuiltAgent:
     actions: Mapping[str, Action]
     model: Model
     offer: Offer
+    repair: NameRepair | None
     window: Window
     layout: Layout
     envelope: Envelope

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from attrs import define, evolve, field
 
 from wakeful.loop.live import Live
+from wakeful.loop.outcomes import outcomes_of
 from wakeful.loop.plan import Planned, by_call
 from wakeful.loop.services import Context
 from wakeful.results import apply_stages, nonce, render
@@ -23,7 +24,6 @@ from wakeful.types import (
     RowKind,
     Trust,
     Tx,
-    canonical,
     failure,
 )
 
@@ -83,7 +83,7 @@ async def close(live: Live, planned: Sequence[Planned], work: Work, interruption
             lambda conn: live.journal.close(conn, live.run, rows, keys, puts, status, notices)
         )
     live.append(numbered)
-    live.update(done=(*live.run.done, *_executed(planned, work)), state=merged(live, puts))
+    live.update(outcomes=(*live.run.outcomes, *outcomes_of(planned, work)), state=merged(live, puts))
     for event in ended:
         await live.emit(event)
     return next((event.result.final for event in ended if event.result.final), None)
@@ -134,16 +134,6 @@ def result_row(live: Live, first: Invocation, ended: Sequence[ActionEnded]) -> R
     items = (Result(first.call.id, "\n\n".join(event.text for event in ended), failed),)
     run = live.run
     return Row(0, RowKind.RESULT, items, run.id, run.turn, run.step, worst, source, meta)
-
-
-def _executed(planned: Sequence[Planned], work: Work) -> list[tuple[str, str, bool]]:
-    """Return what ran, in call order, as the run remembers it."""
-    executed = []
-    for item in planned:
-        result = work.results.get(item.invocation.key)
-        if result is not None:
-            executed.append((item.invocation.action, canonical(item.invocation.args), result.success))
-    return executed
 
 
 def merged(live: Live, puts: Sequence[Put]) -> dict[str, dict[str, Json]]:

@@ -17,6 +17,7 @@ from sqlalchemy import select, update
 from wakeful.loop.close import Put, context, finish, merged, unfinished
 from wakeful.loop.execute import execute
 from wakeful.loop.live import Live
+from wakeful.loop.outcomes import outcome
 from wakeful.loop.recorded import load_raw, outcome_unknown
 from wakeful.loop.statements import append_rows, guard, save_state
 from wakeful.policy import judge_one
@@ -180,7 +181,7 @@ async def _run(live: Live, inv: Invocation, puts: list[Put]) -> ActionResult:
         return failure(judged.judgement.code, judged.reason or "policy no longer allows this call")
     ctx = context(live, action, inv.key, puts)
     result = await execute(action, checked, ctx, live.agent.middleware, live.redactor)
-    live.update(done=(*live.run.done, (inv.action, canonical(inv.args), result.success)))
+    live.update(outcomes=(*live.run.outcomes, outcome(inv, result, executed=True)))
     return result
 
 

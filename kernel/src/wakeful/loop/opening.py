@@ -20,8 +20,9 @@ from wakeful.loop.codec import (
     load_items,
     load_sent,
 )
+from wakeful.loop.outcomes import load_outcomes
 from wakeful.loop.statements import append_rows, guard
-from wakeful.store.tables import action_call, conversation, declaration, epoch, message, plugin_state, run
+from wakeful.store.tables import conversation, declaration, epoch, message, plugin_state, run
 from wakeful.types import (
     ConversationBusyError,
     Epoch,
@@ -271,7 +272,7 @@ def take_up(conn: Connection, agent: BuiltAgent, run_id: str, now: datetime) -> 
         epoch=current,
         previous=sent,
         context=load_fragments(found["context"]),
-        done=_done(conn, run_id),
+        outcomes=load_outcomes(conn, run_id),
         usage=Usage(
             found["tokens_read"],
             found["tokens_write"],
@@ -295,13 +296,3 @@ def _stored_epoch(conn: Connection, found: Mapping[str, Json]) -> tuple[Epoch, S
     )
     row = conn.execute(query).one()
     return Epoch(row.id, row.reason, load_declared(row.body)), load_sent(row.sent)
-
-
-def _done(conn: Connection, run_id: str) -> tuple[tuple[str, str, bool], ...]:
-    query = (
-        select(action_call.c.action, action_call.c.args, action_call.c.success)
-        .where(action_call.c.run_id == run_id, action_call.c.status.in_(("done", "unknown")))
-        .where(action_call.c.result_seq.is_not(None))  # those of an open step count when it closes
-        .order_by(action_call.c.step, action_call.c.index_, action_call.c.inner)
-    )
-    return tuple((action, args, bool(success)) for action, args, success in conn.execute(query))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from attrs import evolve, frozen
@@ -11,6 +11,7 @@ from wakeful.loop.agent import BuiltAgent
 from wakeful.loop.codec import dump_result
 from wakeful.policy import Judged, judge, refusal
 from wakeful.tools.arguments import check_arguments
+from wakeful.tools.offer import unknown_tool
 from wakeful.types import (
     ActionResult,
     ApprovalRequest,
@@ -83,14 +84,13 @@ def propose(agent: BuiltAgent, run: Run, calls: Sequence[Call], *, cut: bool) ->
         calls: the calls of the reply.
         cut: the output limit cut the reply: none of its calls is executed.
     """
-    decision = run.epoch.declared.decisions.get("offer")
     proposals: list[Invocation] = []
     for index, call in enumerate(calls):
         key = f"{run.id}/{run.step}/{index}"
         if cut:
             proposals.append(Invocation(key, call, index, 0, call.tool, call.args, _cut()))
             continue
-        resolved = _resolved(agent, call, decision)
+        resolved = _resolved(agent, run, call)
         if isinstance(resolved, ActionResult):
             proposals.append(Invocation(key, call, index, 0, call.tool, call.args, resolved))
             continue
@@ -104,10 +104,13 @@ def propose(agent: BuiltAgent, run: Run, calls: Sequence[Call], *, cut: bool) ->
     return proposals
 
 
-def _resolved(agent: BuiltAgent, call: Call, decision: Json) -> Sequence[tuple[str, Json]] | ActionResult:
+def _resolved(agent: BuiltAgent, run: Run, call: Call) -> Sequence[tuple[str, Json]] | ActionResult:
     """Ask the offer what a call means; one that fails, or finds nothing, fails the call."""
+    names = {*agent.actions, *(tool.name for tool in run.epoch.declared.tools)}
+    repaired = call if call.tool in names else evolve(call, tool=_meant(agent, call.tool, names) or call.tool)
+    decision = run.epoch.declared.decisions.get("offer")
     try:
-        resolved = agent.offer.resolve(call, agent.actions, decision)
+        resolved = agent.offer.resolve(repaired, agent.actions, decision)
     except Exception as error:  # noqa: BLE001  (every call gets its result, whatever a plugin raises)
         return failure("OFFER_FAILED", str(PluginError(agent.slot("tool_offer"), "tool_offer", error)))
     if isinstance(resolved, ActionResult) or resolved:
@@ -115,10 +118,27 @@ def _resolved(agent: BuiltAgent, call: Call, decision: Json) -> Sequence[tuple[s
     return failure("UNKNOWN_TOOL", f"the tool {call.tool!r} stands for no action")
 
 
+def _meant(agent: BuiltAgent, written: str, names: Iterable[str]) -> str | None:
+    """Return the name that is meant, if a plugin finds one; one that fails finds none and is reported."""
+    if agent.repair is None:
+        return None
+    known = sorted(names)
+    try:
+        found = agent.repair.meant(written, known)
+    except Exception as error:  # noqa: BLE001  (the call then fails with near names)
+        plugin = agent.slot("tool_repair")
+        agent.services[plugin].report(str(PluginError(plugin, "tool_repair", error)))
+        return None
+    return found if found in known else None
+
+
 def _checked(agent: BuiltAgent, inv: Invocation) -> Invocation:
     action = agent.actions.get(inv.action)
     if action is None:
-        return evolve(inv, refusal=failure("UNKNOWN_ACTION", f"there is no action {inv.action!r}"))
+        name = _meant(agent, inv.action, agent.actions)
+        if name is None:
+            return evolve(inv, refusal=unknown_tool(inv.action, agent.actions))
+        inv, action = evolve(inv, action=name), agent.actions[name]
     checked = check_arguments(action, inv.args)
     if isinstance(checked, ActionResult):
         return evolve(inv, refusal=checked)

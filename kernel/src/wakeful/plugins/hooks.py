@@ -33,6 +33,7 @@ from wakeful.types import (
     Layout,
     Lineage,
     Middleware,
+    NameRepair,
     Offer,
     PluginError,
     Problem,
@@ -121,6 +122,10 @@ class AgentPlugins(Registry):
     def offer(self, agent: AgentView) -> Offer | None:
         """Return what decides the tools shown, or None for the kernel's default."""
         return self._slot("tool_offer", agent, Offer)
+
+    def repair(self, agent: AgentView) -> NameRepair | None:
+        """Return what finds the tool that a wrong name means, or None: no name is repaired."""
+        return self._slot("tool_repair", agent, NameRepair)
 
     def envelope(self, agent: AgentView) -> Envelope | None:
         """Return what marks outside text, or None for the kernel's default."""

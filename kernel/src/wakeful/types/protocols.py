@@ -150,7 +150,18 @@ class Offer(Protocol):
     def resolve(
         self, call: Call, catalogue: Mapping[str, Action], decision: Json
     ) -> Sequence[tuple[str, Json]] | ActionResult:
-        """Return (tool name, arguments) of each execution, or the failed result that answers."""
+        """Return (tool name, arguments) of each execution, or the failed result that answers.
+
+        A tool name that no action has may be passed on: it is repaired, or refused with near names.
+        """
+        ...
+
+
+class NameRepair(Protocol):
+    """Finds the tool that a name means which no tool has."""
+
+    def meant(self, written: str, names: Sequence[str]) -> str | None:
+        """Return the one name of ``names`` that is meant beyond doubt, or None; never a guess."""
         ...
 
 

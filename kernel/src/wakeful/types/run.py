@@ -135,6 +135,29 @@ class AgentView:
 
 
 @frozen
+class Outcome:
+    """How one call of a run ended. Calls that wait for a person, or were cancelled, have none.
+
+    Args:
+        key: of its invocation; one that answers part of a call ends in its place within the call.
+        action: tool name of the action, or what was called if there is none.
+        args: canonical JSON of the arguments.
+        success: whether it did what was asked.
+        code: the result's code.
+        retryable: whether the result said that the same call may succeed later; None = it did not say.
+        executed: False for a call that was refused or denied.
+    """
+
+    key: str
+    action: str
+    args: str
+    success: bool
+    code: str
+    retryable: bool | None = None
+    executed: bool = True
+
+
+@frozen
 class Run:
     """One execution of an agent for one turn, as an immutable view. Only the loop makes new ones.
 
@@ -153,7 +176,7 @@ class Run:
         context: fragments retrieved at turn start.
         kept, previous: for layouts, see :class:`Draft`.
         state: plugin name to what it saved for this conversation.
-        done: (tool name, canonical arguments, success) of each finished execution of this run.
+        outcomes: how the calls of its closed steps ended, in call order.
         usage: what the run has used so far.
         tokens_per_char: tokens that a character of a request is, for estimates: at first a quarter, the usual
             rule of thumb for English; after a reply whose usage was reported, what it was in that request.
@@ -177,7 +200,7 @@ class Run:
     kept: tuple[Kept, ...] = field(repr=False, default=())
     previous: Sent | None = field(repr=False, default=None)
     state: Mapping[str, Mapping[str, Json]] = field(repr=False, factory=dict)
-    done: tuple[tuple[str, str, bool], ...] = field(repr=False, default=())
+    outcomes: tuple[Outcome, ...] = field(repr=False, default=())
     usage: Usage = Usage()
     tokens_per_char: float = 0.25
     limits: Limits = Limits()
@@ -187,6 +210,11 @@ class Run:
     def estimate(self, text: str) -> int:
         """Return about how many tokens a text is for the run's model, rounded up."""
         return ceil(len(text) * self.tokens_per_char)
+
+    @property
+    def done(self) -> tuple[tuple[str, str, bool], ...]:
+        """(tool name, canonical arguments, success) of each finished execution of this run."""
+        return tuple((each.action, each.args, each.success) for each in self.outcomes if each.executed)
 
     @property
     def user_words(self) -> str:
