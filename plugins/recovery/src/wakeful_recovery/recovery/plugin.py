@@ -1,0 +1,113 @@
+"""The plugin: a judge that stops calls which cannot succeed, a stage that teaches, and repaired names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from attrs import frozen
+from sqlalchemy import select
+
+from wakeful.hookspecs import hookimpl
+from wakeful.store.tables import action_call
+from wakeful.types import (
+    Action,
+    ActionContext,
+    ActionResult,
+    AgentView,
+    Effect,
+    Invocation,
+    Judgement,
+    NameRepair,
+    Phase,
+    Run,
+    Services,
+    Stage,
+    Verdict,
+    canonical,
+    clean,
+)
+from wakeful_recovery.recovery.advice import advised
+from wakeful_recovery.recovery.breaker import RULES, blocked, in_a_row
+from wakeful_recovery.recovery.repair import NameRepairer
+from wakeful_recovery.recovery.settings import RecoverySettings
+
+#: Results of loops: what failed inside is said there, and a loop may try as often as it likes.
+_LOOP = "loop-result"
+
+
+class Recovery:
+    """Lets failed results say how to succeed, and ends what cannot. One instance for each agent."""
+
+    Settings = RecoverySettings
+
+    def __init__(self, settings: RecoverySettings, services: Services) -> None:
+        """Keep the settings."""
+        self._settings, self._services = settings, services
+
+    @hookimpl
+    def tool_repair(self, agent: AgentView) -> NameRepair | None:  # noqa: ARG002  # the hook's signature
+        """Repair names of tools, unless the settings say otherwise."""
+        return NameRepairer(self._settings.prefixes) if self._settings.repair_names else None
+
+    @hookimpl
+    def policy_verdict(
+        self,
+        run: Run,
+        proposal: Invocation,
+        action: Action,
+        earlier: Sequence[Invocation],  # noqa: ARG002  # the hook's signature
+    ) -> Judgement | None:
+        """Deny a call that cannot succeed, with the rule's code; loops are exempt."""
+        if action.message_type == _LOOP:
+            return None
+        catalogue = self._services.catalogue(run)
+
+        def changes(name: str) -> bool:
+            return name in catalogue and catalogue[name].effect not in {Effect.READ, Effect.FETCH}
+
+        args = canonical(clean(proposal.args))
+        found = blocked(run.outcomes, action.tool_name, args, self._settings, changes)
+        return None if found is None else Judgement(Verdict.DENY, found.reason, code=found.code)
+
+    @hookimpl
+    def result_stages(self, agent: AgentView) -> Sequence[Stage]:  # noqa: ARG002  # the hook's signature
+        """Give the stage that completes failed results."""
+        return (Teacher(self._settings, self._services),)
+
+
+@frozen(eq=False)
+class Teacher:
+    """The stage. Suggests nothing that the caller may not see."""
+
+    settings: RecoverySettings
+    services: Services
+    phase: Phase = Phase.RECOVER
+    name: str = "recovery"
+
+    async def apply(self, ctx: ActionContext, action: Action | None, result: ActionResult) -> ActionResult:
+        """Return a failed result with what it needs to teach; others as they are."""
+        if result.success:
+            return result
+        failures = 0
+        if action is not None and action.message_type != _LOOP and result.code not in RULES:
+            failures = 1 + await _before(ctx, action.tool_name)
+        return advised(result, action, self.services.catalogue(ctx.run), failures, self.settings)
+
+
+async def _before(ctx: ActionContext, action: str) -> int:
+    """Return how often an action had failed in a row before the call at hand, calls of its step included."""
+    failures = len(in_a_row(ctx.run.outcomes, action))
+    step, index = ctx.key.split("/")[1:3]
+    of_step = f"{ctx.run.id}/{step}/"
+    if ctx.tx is None or any(each.key.startswith(of_step) for each in ctx.run.outcomes):
+        return failures  # a late result: its step is closed and counted
+    query = (
+        select(action_call.c.success)
+        .where(action_call.c.run_id == ctx.run.id, action_call.c.step == int(step))
+        .where(action_call.c.action == action, action_call.c.index_ < int(index))
+        .where(action_call.c.status.in_(("done", "refused", "denied")), action_call.c.code.not_in(RULES))
+        .order_by(action_call.c.index_, action_call.c.inner)
+    )
+    for (success,) in await ctx.tx.all(query):
+        failures = 0 if success else failures + 1
+    return failures
