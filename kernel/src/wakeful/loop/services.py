@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Executable
 
     from wakeful.store.engine import Store
+    from wakeful.store.files import FileStore
 
 log = logging.getLogger("wakeful")
 
@@ -38,6 +39,11 @@ class PluginServices:
     catalogue_: Mapping[str, Action] = field(factory=dict, repr=False)
     asker: Asker | None = field(default=None, repr=False)
     listeners: list[Callable[[str, str], None]] = field(factory=list, repr=False)
+
+    @property
+    def files(self) -> FileStore:
+        """Return where large contents are."""
+        return self._store().files
 
     async def read(self, statement: Executable) -> Sequence[Any]:
         """Run a SELECT on the store and return its rows."""

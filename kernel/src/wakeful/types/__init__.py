@@ -18,6 +18,7 @@ from wakeful.types.actions import (
     failure,
     tool_name,
 )
+from wakeful.types.artifacts import Artifact, ContentWriter, Files, Spooled
 from wakeful.types.enums import (
     Disposition,
     Effect,
@@ -138,12 +139,14 @@ __all__ = [
     "Answer",
     "ApprovalRequest",
     "Approvals",
+    "Artifact",
     "BackgroundService",
     "Call",
     "CallJudged",
     "Claim",
     "Clock",
     "ConfigError",
+    "ContentWriter",
     "ConversationBusyError",
     "DeclarationError",
     "Declared",
@@ -160,6 +163,7 @@ __all__ = [
     "Event",
     "Expiration",
     "FencedError",
+    "Files",
     "Final",
     "Fragment",
     "Handler",
@@ -211,6 +215,7 @@ __all__ = [
     "Section",
     "Sent",
     "Services",
+    "Spooled",
     "Stage",
     "StepStarted",
     "Stop",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from attrs import field, frozen
 
+from wakeful.types.artifacts import Artifact
 from wakeful.types.enums import Disposition, Effect, Trust, Verdict
 from wakeful.types.json import Json, canonicalise
 from wakeful.types.prompt import Section, Tool
@@ -124,13 +125,15 @@ class ActionResult:
         success: whether it did what was asked.
         code: its own result code, never replaced by a generic one.
         message: a one-line summary; never the data itself.
-        outputs: name to JSON value.
+        outputs: name to JSON value; also a ``pathlib.Path`` or an iterator of records.
+            What is over 50,000 bytes becomes a :class:`Spooled` as it is produced.
         trust: None takes the action's; a value may only worsen it.
         source: where the data came from, e.g. an address.
         directives: advice to the model.
         recovery: on failure, how to succeed.
         bounded: set by the stage that bounded the outputs, so that none bounds twice.
         final: ends the run.
+        artifacts: what was stored of it under a handle.
     """
 
     success: bool = True
@@ -143,6 +146,7 @@ class ActionResult:
     recovery: ErrorRecovery | None = None
     bounded: bool = False
     final: Final | None = None
+    artifacts: tuple[Artifact, ...] = ()
 
 
 def failure(code: str, message: str, recovery: ErrorRecovery | None = None) -> ActionResult:

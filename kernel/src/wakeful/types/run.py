@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from attrs import field, frozen
 
 from wakeful.types.actions import Action
+from wakeful.types.artifacts import Files
 from wakeful.types.enums import Disposition, RowKind, RunStatus, Trust
 from wakeful.types.json import Json
 from wakeful.types.prompt import Epoch, Fragment, Kept, Profile, Reply, Sent, Usage
@@ -55,6 +56,11 @@ class Services(Protocol):
     ids: IdSource
     folder: Path
     """Where relative paths of the agent resolve: the folder of its file, else the current one."""
+
+    @property
+    def files(self) -> Files:
+        """Return where large contents are."""
+        ...
 
     async def read(self, statement: Executable) -> Sequence[Any]:
         """Run a SELECT on the store and return its rows."""
