@@ -123,6 +123,6 @@ def test_flags_are_found_before_a_double_dash_only() -> None:
 def test_the_usage_line() -> None:
     usage = Usage(read=1000, write=20, uncached=3, output=4, cost=0.5)
     assert usage_line(usage, 2, "run-1") == (
-        "usage: in 1,023 (read 1,000, written 20), out 4 · $0.5000 · 2 actions · run-1"
+        "usage: in 1,023 (read 1,000, written 20, hit 98%), out 4 · $0.5000 · 2 actions · run-1"
     )
     assert "(estimated) · cost unknown · 1 action ·" in usage_line(Usage(reported=False), 1, "run-1")

@@ -12,6 +12,8 @@ from wakeful.app.overrides import overridden
 from wakeful.app.plugins import Ambient, Platform, instance, settings_of
 from wakeful.app.references import referenced
 from wakeful.loop.agent import BuiltAgent
+from wakeful.loop.prefix import configuration
+from wakeful.loop.redact import Redactor
 from wakeful.loop.services import Asker, PluginServices
 from wakeful.models import EnvelopeModel, PatientModel
 from wakeful.plugins.hooks import AgentPlugins
@@ -205,6 +207,7 @@ class Builder:
             declared=declared,
             services=services,
             instances=made.instances,
+            configuration=configuration(plan.config, Redactor.of(self.ambient.secrets).text),
         )
 
     def _actions(

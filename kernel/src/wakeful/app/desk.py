@@ -13,6 +13,7 @@ from sqlalchemy import Connection, Executable, Select, insert, select, update
 
 from wakeful.loop.opening import busy
 from wakeful.store.engine import Store
+from wakeful.store.records import usage_of
 from wakeful.store.tables import action_call, run
 from wakeful.store.work import inbox, outbox, work_item
 from wakeful.types import (
@@ -21,7 +22,6 @@ from wakeful.types import (
     Disposition,
     FencedError,
     RunStatus,
-    Usage,
     WorkItem,
     WorkRuntime,
     canonical,
@@ -276,13 +276,7 @@ def stored_answer(conn: Connection, run_id: str) -> Answer | None:
         conversation=row["conversation_id"],
         disposition=Disposition(row["disposition"]),
         reaction=row["reaction"],
-        usage=Usage(
-            row["tokens_read"],
-            row["tokens_write"],
-            row["tokens_uncached"],
-            row["tokens_output"],
-            row["cost"],
-        ),
+        usage=usage_of(row),
         pending=tuple(str(request) for request in pending),
         error=row["error"],
     )

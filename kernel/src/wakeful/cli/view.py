@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from attrs import define, field
+from attrs import asdict, define, field
 
 from wakeful.cli.output import note, plain, put, say, short, terminal, visible
 from wakeful.cli.progress import Progress
@@ -14,12 +14,14 @@ from wakeful.types import (
     ActionStarted,
     Answer,
     ApprovalRequest,
+    Break,
     CallJudged,
     EpochStarted,
     Event,
     Invocation,
     Json,
     Notice,
+    PrefixBreak,
     ReplyReceived,
     RunStarted,
     RunStatus,
@@ -48,6 +50,7 @@ class TurnView:
     run_id: str = ""
     conversation: str = ""
     actions: list[dict[str, Json]] = field(factory=list)
+    changes: list[Break] = field(factory=list)
     notices: list[dict[str, str]] = field(factory=list)
     answer: Answer | None = None
     _text: list[str] = field(factory=list)
@@ -68,6 +71,10 @@ class TurnView:
                 self._withdraw(event.reason)
             case ReplyReceived():
                 self._end_line()
+            case PrefixBreak():
+                self._end_line()
+                self.changes.append(event.change)
+                self.progress.line(f"  prefix: {break_line(event.change)}")
             case CallJudged():
                 verdict = event.verdict.name.lower()
                 self.progress.line(f"  {called(event.invocation)}: {verdict}: {event.reason}".rstrip(": "))
@@ -105,6 +112,8 @@ class TurnView:
             note(f"  once decided: wakeful runs resume {answer.run_id}")
         if not quiet:
             note(usage_line(answer.usage, len(self.actions), answer.run_id), dim=True)
+            for change in self.changes:
+                note(f"prefix: {break_line(change)}", dim=change.declared)
 
     def document(self, answer: Answer, pending: Sequence[ApprovalRequest], code: int) -> dict[str, Json]:
         """Return the turn as the JSON document that ``--json`` prints."""
@@ -126,6 +135,7 @@ class TurnView:
             "actions": self.actions,
             "notices": self.notices,
             "usage": usage_document(answer.usage),
+            "breaks": [asdict(change) for change in self.changes],
         }
 
     def _stream(self, event: TextDelta) -> None:
@@ -174,9 +184,18 @@ def usage_line(usage: Usage, actions: int, run_id: str) -> str:
     """Return the line that ends a run: tokens, cost if it is known, actions, the run's id."""
     cost = "cost unknown" if usage.cost is None else f"${usage.cost:.4f}"
     estimated = "" if usage.reported else " (estimated)"
-    tokens = f"in {usage.input:,} (read {usage.read:,}, written {usage.write:,}), out {usage.output:,}"
+    hit = f", hit {usage.read / usage.input:.0%}" if usage.input and (usage.read or usage.write) else ""
+    tokens = f"in {usage.input:,} (read {usage.read:,}, written {usage.write:,}{hit}), out {usage.output:,}"
     many = f"{actions} action{'' if actions == 1 else 's'}"
     return f"usage: {tokens}{estimated} · {cost} · {many} · {run_id}"
+
+
+def break_line(change: Break) -> str:
+    """Return in one line where a prefix broke, whose that is and what it cost."""
+    whose = f" of {change.plugin}" if change.plugin else ""
+    lost = f", {change.lost:,} tokens paid again" if change.lost else ""
+    how = "" if change.declared else "undeclared: "
+    return f"{how}{change.section}{whose}: {short(change.reason, WIDTH)}{lost}"
 
 
 def usage_document(usage: Usage) -> dict[str, Json]:
@@ -189,4 +208,6 @@ def usage_document(usage: Usage) -> dict[str, Json]:
         "output": usage.output,
         "cost": usage.cost,
         "reported": usage.reported,
+        "reasoning": usage.reasoning,
+        "write_1h": usage.write_1h,
     }

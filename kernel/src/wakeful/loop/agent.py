@@ -49,6 +49,7 @@ class BuiltAgent:
     declared: Declared
     services: Mapping[str, PluginServices]
     instances: Mapping[str, object]
+    configuration: str = ""
     declared_digest: str = field(init=False)
 
     @declared_digest.default

@@ -9,6 +9,7 @@ from attrs import evolve
 
 from wakeful.loop.journal import Asked
 from wakeful.loop.live import Live
+from wakeful.loop.prefix import described
 from wakeful.loop.received import received
 from wakeful.models.tries import counting, total
 from wakeful.results.render import nonce
@@ -108,9 +109,11 @@ async def ask(live: Live, request: Request, characters: int, *, stream: bool = T
             live.spend(live.lost)
             raise
     live.spend(reply.usage)
+    live.sent = 0
     if reply.usage.reported:
         again = total(tries) or Usage()
-        live.calibrate(characters, reply.usage.input - again.input)
+        live.sent = reply.usage.input - again.input
+        live.calibrate(characters, live.sent)
     return reply
 
 
@@ -139,13 +142,13 @@ async def reply_to(live: Live) -> tuple[Request, Reply, Asked]:
     live.lost = Usage()
     request = await compose(live)
     spelled = request.canonical()
-    fingerprint = digest(spelled)
+    fingerprint, prompt = digest(spelled), described(request, live.run, len(spelled))
     for attempt in range(EMPTY_RETRIES + 1):
-        asked = Asked("step", live.clock.now(), fingerprint)
+        asked = Asked("step", live.clock.now(), fingerprint, prompt)
         reply = await ask(live, request, len(spelled))
         if not _empty(reply):
             return request, reply, asked
-        await live.journal.side_call(live.run, Asked("empty", asked.started, fingerprint), reply)
+        await live.journal.side_call(live.run, evolve(asked, kind="empty"), reply)
         live.notices.append(f"reply {attempt + 1} had neither text nor calls")
     raise ModelError("malformed", "the model answered with neither text nor calls, twice")
 
@@ -163,7 +166,8 @@ async def side_question(live: Live, kind: str, text: str) -> Reply:
     """Ask with the run's stable prefix plus one trailing text; recorded, adds no rows."""
     request = await compose(live, [Text("user", text)])
     spelled = request.canonical()
-    asked = Asked(kind, live.clock.now(), digest(spelled))
+    prompt = described(request, live.run, len(spelled))
+    asked = Asked(kind, live.clock.now(), digest(spelled), prompt)
     try:
         reply = await ask(live, request, len(spelled), stream=False)
     except ModelError as error:

@@ -120,9 +120,9 @@ def load_sent(text: str | None) -> Sent | None:
     return None if text is None else Sent(**json.loads(text))
 
 
-def dump_kept(kept: Kept, epoch: int) -> dict[str, Json]:
-    """Return what a state row remembers of what was sent, and in which epoch."""
-    return {"after": kept.after, "hashes": dict(kept.hashes), "epoch": epoch}
+def dump_kept(kept: Kept, epoch: int, agent: str) -> dict[str, Json]:
+    """Return what a state row remembers of what was sent, in which epoch of which agent."""
+    return {"after": kept.after, "hashes": dict(kept.hashes), "epoch": epoch, "agent": agent}
 
 
 def dump_fragments(fragments: Iterable[Fragment]) -> str:

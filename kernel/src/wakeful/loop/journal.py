@@ -6,10 +6,10 @@ frozen rows in call order with plugin state. A transaction is one trip to the wr
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from attrs import frozen
+from attrs import field, frozen
 from sqlalchemy import update
 
 from wakeful.loop.codec import dump_kept, dump_reply, dump_result, dump_sent
@@ -66,11 +66,12 @@ NOTHING = Usage()
 
 @frozen
 class Asked:
-    """One model call as it is recorded: when it began, what for, and the fingerprint of its request."""
+    """One model call as it is recorded: when it began, what for, and what is known of its request."""
 
     kind: str
     started: datetime
     fingerprint: str
+    prompt: Mapping[str, Json] = field(factory=dict)
 
 
 @frozen
@@ -224,7 +225,15 @@ class Journal:
 
     def _state_row(self, run_: Run, kept: Kept) -> Row:
         text = (Text("user", kept.text),)
-        return Row(0, RowKind.STATE, text, run_.id, run_.turn, run_.step, meta=dump_kept(kept, run_.epoch.id))
+        return Row(
+            0,
+            RowKind.STATE,
+            text,
+            run_.id,
+            run_.turn,
+            run_.step,
+            meta=dump_kept(kept, run_.epoch.id, run_.agent.name),
+        )
 
     def _step(self, run_: Run, asked: Asked, status: str, usage: Usage, seq: int) -> dict[str, Json]:
         seen = {"rows": len(run_.rows), "fingerprint": asked.fingerprint}
@@ -257,6 +266,7 @@ class Journal:
             "kind": asked.kind,
             "model": (reply.model if reply else "") or run_.agent.model,
             "fingerprint": asked.fingerprint,
+            "prompt": canonical(clean(dict(asked.prompt))),
             "reply": dump_reply(reply) if reply else "[]",
             "stop": reply.stop.value if reply else "",
             "error": error,

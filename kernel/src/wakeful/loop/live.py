@@ -34,6 +34,7 @@ class Live:
         run: the current view.
         began: monotonic seconds at the start of this execution.
         lost: what the last model call used if it gave no reply.
+        sent: input tokens of the last request as they were reported, failed tries left out.
         cuts: replies in a row that the output limit cut inside a call.
         notices: what failed without breaking the step.
         abandoned: the run is given back for another process to finish; nothing more is written here.
@@ -48,6 +49,7 @@ class Live:
     run: Run
     began: float
     lost: Usage = Usage()
+    sent: int = 0
     cuts: int = 0
     notices: list[str] = field(factory=list)
     abandoned: bool = False

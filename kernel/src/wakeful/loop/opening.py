@@ -21,7 +21,9 @@ from wakeful.loop.codec import (
     load_sent,
 )
 from wakeful.loop.outcomes import load_outcomes
+from wakeful.loop.prefix import changed, owner
 from wakeful.loop.statements import append_rows, guard
+from wakeful.store.records import usage_of
 from wakeful.store.tables import conversation, declaration, epoch, message, plugin_state, run
 from wakeful.types import (
     ConversationBusyError,
@@ -38,7 +40,6 @@ from wakeful.types import (
     Sent,
     Text,
     Trust,
-    Usage,
     clean_text,
 )
 
@@ -58,8 +59,15 @@ _SET_TURNS = (
 )
 _ADD_RUN = insert(run)
 _LAST_EPOCH = (
-    select(epoch.c.id, epoch.c.reason, epoch.c.declaration, epoch.c.sent)
+    select(epoch.c.id, epoch.c.reason, epoch.c.declaration, epoch.c.sent, epoch.c.configuration)
     .where(epoch.c.conversation_id == bindparam("id_"), epoch.c.agent == bindparam("agent_"))
+    .order_by(epoch.c.id.desc())
+    .limit(1)
+)
+_LAST_SENT = (
+    select(epoch.c.sent)
+    .where(epoch.c.conversation_id == bindparam("id_"), epoch.c.agent == bindparam("agent_"))
+    .where(epoch.c.id <= bindparam("number_"), epoch.c.sent.is_not(None))
     .order_by(epoch.c.id.desc())
     .limit(1)
 )
@@ -181,11 +189,17 @@ def busy(conversation_id: str) -> ConversationBusyError:
 def _epoch(conn: Connection, agent: BuiltAgent, opening: Opening) -> tuple[Epoch, Sent | None, bool]:
     last = conn.execute(_LAST_EPOCH, {"id_": opening.conversation, "agent_": agent.name}).first()
     if last is not None and last.declaration == agent.declared_digest:
-        return Epoch(last.id, last.reason, agent.declared), load_sent(last.sent), False
-    reason, number = "first turn", 1
+        sent = load_sent(last.sent) or _last_sent(conn, opening.conversation, agent.name, last.id)
+        return Epoch(last.id, last.reason, agent.declared), sent, False
+    reason, number, change, sent = "first turn", 1, None, None
     if last is not None:
         body = conn.execute(_DECLARATION, {"digest_": last.declaration}).scalar_one()
-        reason, number = changes(load_declared(body), agent.declared), last.id + 1
+        old, number = load_declared(body), last.id + 1
+        reason = changes(old, agent.declared)
+        configured = last.configuration != agent.configuration
+        change = changed(old, agent.declared, reason, configured=configured)
+        change = evolve(change, plugin=owner(agent, change.section))
+        sent = load_sent(last.sent) or _last_sent(conn, opening.conversation, agent.name, last.id)
     if conn.execute(_KNOWN, {"digest_": agent.declared_digest}).first() is None:
         body = {"digest": agent.declared_digest, "body": agent.declared.dump()}
         conn.execute(_ADD_DECLARATION[conn.dialect.name], body)
@@ -195,10 +209,17 @@ def _epoch(conn: Connection, agent: BuiltAgent, opening: Opening) -> tuple[Epoch
         "id": number,
         "reason": reason,
         "declaration": agent.declared_digest,
+        "configuration": agent.configuration,
         "created_at": opening.now,
     }
     conn.execute(_ADD_EPOCH, values)
-    return Epoch(number, reason, agent.declared), None, True
+    return Epoch(number, reason, agent.declared, change), sent, True
+
+
+def _last_sent(conn: Connection, conversation_id: str, agent: str, number: int) -> Sent | None:
+    """Return the last fingerprint of an epoch, or of one before it: what begins is compared with that."""
+    values = {"id_": conversation_id, "agent_": agent, "number_": number}
+    return load_sent(conn.execute(_LAST_SENT, values).scalar()) if number > 1 else None
 
 
 def with_transcript(conn: Connection, view: Run) -> Run:
@@ -207,7 +228,9 @@ def with_transcript(conn: Connection, view: Run) -> Run:
     kept = tuple(
         Kept(row.meta["after"], row.meta["hashes"], row.text)
         for row in rows
-        if row.kind is RowKind.STATE and row.meta.get("epoch") == view.epoch.id
+        if row.kind is RowKind.STATE
+        and row.meta.get("epoch") == view.epoch.id
+        and row.meta.get("agent", view.agent.name) == view.agent.name
     )
     state: dict[str, dict[str, Json]] = {}
     for plugin, key, value in conn.execute(_STATE, {"id_": view.conversation}):
@@ -273,13 +296,7 @@ def take_up(conn: Connection, agent: BuiltAgent, run_id: str, now: datetime) -> 
         previous=sent,
         context=load_fragments(found["context"]),
         outcomes=load_outcomes(conn, run_id),
-        usage=Usage(
-            found["tokens_read"],
-            found["tokens_write"],
-            found["tokens_uncached"],
-            found["tokens_output"],
-            found["cost"],
-        ),
+        usage=usage_of(found),
         limits=Limits(**json.loads(found["limits"])),
         fence=found["fence"] + 1,
         priority=found["priority"],
@@ -295,4 +312,5 @@ def _stored_epoch(conn: Connection, found: Mapping[str, Json]) -> tuple[Epoch, S
         declaration.c.digest == epoch.c.declaration,
     )
     row = conn.execute(query).one()
-    return Epoch(row.id, row.reason, load_declared(row.body)), load_sent(row.sent)
+    sent = load_sent(row.sent) or _last_sent(conn, found["conversation_id"], found["agent"], row.id)
+    return Epoch(row.id, row.reason, load_declared(row.body)), sent

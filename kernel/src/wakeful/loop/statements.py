@@ -46,6 +46,9 @@ SET_USAGE = (
         tokens_write=bindparam("write_"),
         tokens_uncached=bindparam("uncached_"),
         tokens_output=bindparam("output_"),
+        tokens_reasoning=bindparam("reasoning_"),
+        tokens_write_1h=bindparam("write_1h_"),
+        reported=bindparam("reported_"),
         cost=bindparam("cost_"),
     )
 )
@@ -97,6 +100,9 @@ def usage_columns(usage: Usage) -> dict[str, Json]:
         "tokens_write": usage.write,
         "tokens_uncached": usage.uncached,
         "tokens_output": usage.output,
+        "tokens_reasoning": usage.reasoning,
+        "tokens_write_1h": usage.write_1h,
+        "reported": int(usage.reported),
         "cost": usage.cost,
     }
 
@@ -125,6 +131,9 @@ def set_usage(conn: Connection, run_: Run) -> None:
         "write_": run_.usage.write,
         "uncached_": run_.usage.uncached,
         "output_": run_.usage.output,
+        "reasoning_": run_.usage.reasoning,
+        "write_1h_": run_.usage.write_1h,
+        "reported_": int(run_.usage.reported),
         "cost_": run_.usage.cost,
     }
     if conn.execute(SET_USAGE, values).rowcount != 1:

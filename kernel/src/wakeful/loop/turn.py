@@ -8,13 +8,14 @@ import traceback
 from collections import Counter
 from collections.abc import Awaitable, Callable
 
-from attrs import evolve, frozen
+from attrs import asdict, evolve, frozen
 
 from wakeful.loop.act import Acted, act
 from wakeful.loop.ask import reply_to
 from wakeful.loop.journal import Asked
 from wakeful.loop.late import carry_out, decided
 from wakeful.loop.live import Live, exceeded
+from wakeful.loop.prefix import settled
 from wakeful.types import (
     Answer,
     Call,
@@ -23,6 +24,7 @@ from wakeful.types import (
     ModelError,
     Notice,
     PluginError,
+    PrefixBreak,
     Reply,
     ReplyReceived,
     Request,
@@ -138,12 +140,19 @@ async def _step(live: Live) -> Outcome | None:
 
 
 async def _record(live: Live, request: Request, reply: Reply, asked: Asked) -> None:
+    change = settled(live.agent, request, reply, live.run.previous)
+    if change is not None:
+        asked = evolve(asked, prompt={**asked.prompt, "change": asdict(change)})
+    if request.sent is not None:
+        request = evolve(request, sent=evolve(request.sent, tokens=live.sent))
     rows = await live.journal.reply(live.run, asked, request, reply)
     live.append(rows)
     if request.keep is not None:
         live.update(kept=(*live.run.kept, request.keep))
     live.update(previous=request.sent or live.run.previous)
     await live.emit(ReplyReceived(live.run.id, live.run.step, reply))
+    if change is not None:
+        await live.emit(PrefixBreak(live.run.id, live.run.step, change))
 
 
 async def react(live: Live, reply: Reply, *, cancelled: bool) -> Outcome | None:

@@ -68,6 +68,7 @@ class AgentPlugins(Registry):
         """Check and register the plugins."""
         super().__init__(AgentHooks, plugins)
         self._owners: dict[str, str] = {}
+        self._sections: dict[str, str] = {}
 
     # ---- prompt
     def sections(self, agent: AgentView) -> tuple[Section, ...]:
@@ -79,6 +80,7 @@ class AgentPlugins(Registry):
         """
         found = list(self.merged("prompt_sections", {"agent": agent}, Section))
         check_unique(found, "section", lambda section: section.name)
+        self._sections = {section.name: plugin for plugin, section in found}
         return sort(found, lambda section: (section.order, section.name))
 
     def state(self, run: Run) -> tuple[tuple[Fragment, ...], tuple[PluginError, ...]]:
@@ -142,6 +144,10 @@ class AgentPlugins(Registry):
     def slot_owner(self, hook: str) -> str | None:
         """Return the plugin that filled a slot, once it has been asked; None for the default."""
         return self._owners.get(hook)
+
+    def section_owner(self, name: str) -> str:
+        """Return the plugin that gave a section, once they have been asked; empty if none did."""
+        return self._sections.get(name, "")
 
     def _slot(self, hook: str, agent: AgentView, wanted: type[_T]) -> _T | None:
         """Return the one answer of a slot.

@@ -41,9 +41,8 @@ class PlainLayout:
         """Return sections, rows, then the state and whatever trails."""
         items: list[Item] = [escape_item(item) for row in draft.rows for item in row.items]
         block = state_block(draft.state)
-        if block:
-            items.append(Text("user", block))
-        items.extend(draft.trailing)
+        own = [Text("user", block)] if block else []
+        items += [*own, *draft.trailing]
         declared = draft.epoch.declared
         return Request(
             model=declared.model,
@@ -51,4 +50,5 @@ class PlainLayout:
             system=tuple(section.text for section in declared.sections),
             items=tuple(items),
             cache_key=draft.conversation,
+            state=len(own) + len(draft.trailing),
         )

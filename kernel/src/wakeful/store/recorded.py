@@ -70,12 +70,16 @@ class StepRecord:
 
 @frozen
 class ModelCallRecord:
-    """One request to a model: what for, its fingerprint, the items of its reply, what it used."""
+    """One request to a model: what for, its fingerprint, what it was made of, its reply, what it used.
+
+    ``prompt`` is what :func:`wakeful.loop.prefix.described` says of the request.
+    """
 
     step: int
     kind: str
     model: str
     fingerprint: str
+    prompt: Json
     reply: tuple[Item, ...]
     stop: str
     usage: Usage

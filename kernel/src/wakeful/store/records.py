@@ -38,6 +38,7 @@ __all__ = [
     "list_runs",
     "messages",
     "run_ids",
+    "usage_of",
 ]
 
 #: How many entries a list gives unless told otherwise.
@@ -152,9 +153,17 @@ def _make(record: type[R], row: RowMapping, **changed: object) -> R:
     return record(**{name: row[name] for name in names}, **changed)
 
 
-def _usage(row: RowMapping) -> Usage:
+def usage_of(row: RowMapping) -> Usage:
+    """Return the usage in the columns that run, step and model_call share."""
     return Usage(
-        row["tokens_read"], row["tokens_write"], row["tokens_uncached"], row["tokens_output"], row["cost"]
+        row["tokens_read"],
+        row["tokens_write"],
+        row["tokens_uncached"],
+        row["tokens_output"],
+        row["cost"],
+        bool(row["reported"]),
+        row["tokens_reasoning"],
+        row["tokens_write_1h"],
     )
 
 
@@ -169,17 +178,18 @@ def _run(row: RowMapping) -> RunRecord:
         conversation=row["conversation_id"],
         status=RunStatus(row["status"]),
         disposition=Disposition(row["disposition"]),
-        usage=_usage(row),
+        usage=usage_of(row),
     )
 
 
 def _step(row: RowMapping) -> StepRecord:
     given, gave = json.loads(row["input"]), json.loads(row["output"])
-    return _make(StepRecord, row, input=given, output=gave, usage=_usage(row))
+    return _make(StepRecord, row, input=given, output=gave, usage=usage_of(row))
 
 
 def _model_call(row: RowMapping) -> ModelCallRecord:
-    return _make(ModelCallRecord, row, reply=_items(row["reply"]), usage=_usage(row))
+    prompt = json.loads(row["prompt"])
+    return _make(ModelCallRecord, row, prompt=prompt, reply=_items(row["reply"]), usage=usage_of(row))
 
 
 def _action_call(row: RowMapping) -> ActionCallRecord:

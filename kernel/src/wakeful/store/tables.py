@@ -136,6 +136,9 @@ class Run(KernelTable, table=True):
     tokens_write: int = c.number()
     tokens_uncached: int = c.number()
     tokens_output: int = c.number()
+    tokens_reasoning: int = c.number()
+    tokens_write_1h: int = c.number()
+    reported: int = c.number(1)
     cost: float | None = c.optional(Float)
     started_at: datetime = c.moment()
     ended_at: datetime | None = c.moment(nullable=True)
@@ -161,6 +164,9 @@ class Step(KernelTable, table=True):
     tokens_write: int = c.number()
     tokens_uncached: int = c.number()
     tokens_output: int = c.number()
+    tokens_reasoning: int = c.number()
+    tokens_write_1h: int = c.number()
+    reported: int = c.number(1)
     cost: float | None = c.optional(Float)
     error: str = c.text()
     started_at: datetime = c.moment()
@@ -168,7 +174,7 @@ class Step(KernelTable, table=True):
 
 
 class ModelCall(KernelTable, table=True):
-    """One request to a model: its fingerprint, its reply as JSON, its usage."""
+    """One request to a model: its fingerprint, what it was made of, its reply as JSON, its usage."""
 
     __tablename__ = "model_call"
     __table_args__ = (Index(None, "run_id", "step"),)
@@ -179,12 +185,16 @@ class ModelCall(KernelTable, table=True):
     kind: str = c.text()
     model: str = c.text()
     fingerprint: str = c.text()
+    prompt: str = c.json()
     reply: str = c.json("null")
     stop: str = c.text()
     tokens_read: int = c.number()
     tokens_write: int = c.number()
     tokens_uncached: int = c.number()
     tokens_output: int = c.number()
+    tokens_reasoning: int = c.number()
+    tokens_write_1h: int = c.number()
+    reported: int = c.number(1)
     cost: float | None = c.optional(Float)
     error: str = c.text()
     started_at: datetime = c.moment()
@@ -241,7 +251,10 @@ class Declaration(KernelTable, table=True):
 
 
 class Epoch(KernelTable, table=True):
-    """The life of one prefix in one conversation; ``sent`` is the fingerprint of its last request."""
+    """The life of one prefix in one conversation.
+
+    ``sent`` is the fingerprint of its last request, ``configuration`` the digest of what it began under.
+    """
 
     __tablename__ = "epoch"
 
@@ -251,6 +264,7 @@ class Epoch(KernelTable, table=True):
     reason: str = c.text()
     declaration: str = c.text(None, refers="declaration.digest")
     sent: str | None = c.optional()
+    configuration: str = c.text()
     created_at: datetime = c.moment()
 
 

@@ -51,6 +51,7 @@ from wakeful.types.events import (
     EpochStarted,
     Event,
     Notice,
+    PrefixBreak,
     ReplyReceived,
     RunEnded,
     RunStarted,
@@ -61,6 +62,7 @@ from wakeful.types.events import (
 from wakeful.types.json import Json, canonical, canonicalise, clean, clean_text, digest
 from wakeful.types.names import NEAR_LIMIT, fold, meant, near
 from wakeful.types.prompt import (
+    Break,
     Declared,
     Draft,
     Epoch,
@@ -141,6 +143,7 @@ __all__ = [
     "Approvals",
     "Artifact",
     "BackgroundService",
+    "Break",
     "Call",
     "CallJudged",
     "Claim",
@@ -193,6 +196,7 @@ __all__ = [
     "Param",
     "Phase",
     "PluginError",
+    "PrefixBreak",
     "Priority",
     "Problem",
     "Profile",

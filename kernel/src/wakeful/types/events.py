@@ -6,7 +6,7 @@ from attrs import frozen
 
 from wakeful.types.actions import ActionResult, Invocation
 from wakeful.types.enums import Verdict
-from wakeful.types.prompt import Reply
+from wakeful.types.prompt import Break, Reply
 from wakeful.types.run import Answer
 
 
@@ -61,6 +61,15 @@ class ReplyReceived:
 
 
 @frozen
+class PrefixBreak:
+    """A request did not repeat the one before it: where, whose that is, and what it cost. After its reply."""
+
+    run_id: str
+    step: int
+    change: Break
+
+
+@frozen
 class CallJudged:
     """A call was not simply allowed; says how it was judged and why."""
 
@@ -107,6 +116,7 @@ Event = (
     | TextDelta
     | TextWithdrawn
     | ReplyReceived
+    | PrefixBreak
     | CallJudged
     | ActionStarted
     | ActionEnded

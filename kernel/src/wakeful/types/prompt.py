@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from attrs import evolve, field, frozen
 
@@ -74,6 +74,7 @@ class Profile:
         native_tools: whether the API takes tool declarations.
         cache_ttl: seconds a cached prefix lives, 0 = unknown.
         tool_search: whether its API takes deferred tools and searches them itself.
+        breakpoints: how many cache breakpoints a request may have, 0 = any number.
     """
 
     provider: str
@@ -84,6 +85,7 @@ class Profile:
     native_tools: bool = True
     cache_ttl: int = 0
     tool_search: bool = False
+    breakpoints: int = 4
 
 
 @frozen
@@ -109,11 +111,15 @@ class Declared:
 
 @frozen
 class Epoch:
-    """The life of one prefix in one conversation. Stored; a resumed run uses it as stored."""
+    """The life of one prefix in one conversation. Stored; a resumed run uses it as stored.
+
+    ``change`` says where it differs from the epoch before, in the run that began it.
+    """
 
     id: int
     reason: str
     declared: Declared
+    change: Break | None = None
 
 
 @frozen
@@ -128,14 +134,61 @@ class Kept:
     text: str
 
 
+def _pairs(values: Iterable[Iterable[Json]]) -> tuple[tuple[Json, ...], ...]:
+    return tuple(tuple(value) for value in values)
+
+
 @frozen
 class Sent:
-    """The fingerprint of a request: a rolling chain over its rows, not a hash for each of them."""
+    """The fingerprint of a request: a rolling chain over its pieces, not a hash for each of them.
+
+    A piece is what one row, or one kept state, puts into the request.
+
+    Args:
+        last_seq: sequence of the last row that was sent.
+        chain: the chain over everything that stays for the next request.
+        parts: digests of what comes before: ``model``, ``tools`` and each ``section:name``.
+        view: name of the view.
+        epoch: the epoch it belongs to; the last one of another epoch is handed to the first of the next.
+        count: how many pieces the chain covers.
+        items: how many items they are.
+        points: (pieces, chain) at some places before, close together near the end, to find a difference.
+        left_out: (first, last) sequences of rows whose reasoning is no longer sent.
+        tokens: input tokens of the request as the provider reported them; 0 if it did not.
+    """
 
     last_seq: int
     chain: str
     parts: Mapping[str, str]
     view: str
+    epoch: int = 0
+    count: int = 0
+    items: int = 0
+    points: tuple[tuple[int, str], ...] = field(default=(), converter=_pairs)
+    left_out: tuple[tuple[int, int], ...] = field(default=(), converter=_pairs)
+    tokens: int = 0
+
+
+@frozen
+class Break:
+    """Where a request stops repeating the one before it of its conversation.
+
+    Args:
+        section: what differs first: ``model``, ``tool send_email``, ``section rules``, ``message 12``.
+        reason: why, in words.
+        declared: whether it was announced: a new epoch with a cause, or a rewrite with a view of its own.
+        plugin: whose it is; empty until the kernel has looked it up, or if nobody knows.
+        before, after: what stood there and what stands there now, cut short.
+        lost: tokens that were sent before and had to be paid for again; set when the reply is there.
+    """
+
+    section: str
+    reason: str
+    declared: bool = False
+    plugin: str = ""
+    before: str = ""
+    after: str = ""
+    lost: int = 0
 
 
 @frozen
@@ -164,7 +217,19 @@ class Marks:
 
 @frozen
 class Request:
-    """A provider-neutral model request."""
+    """A provider-neutral model request.
+
+    Args:
+        model: ``scheme:name``.
+        tools, system, items: the prompt.
+        marks: cache breakpoints.
+        cache_key: keeps conversations apart in caches that have one.
+        keep: state that is stored with the reply and stays in the history.
+        sent: its fingerprint, if the layout makes one.
+        change: where it stops repeating the request before it.
+        state: how many of the items, counted from the place of the state, are this request's own:
+            the state and what trails.
+    """
 
     model: str
     tools: tuple[Tool, ...]
@@ -174,6 +239,8 @@ class Request:
     cache_key: str = ""
     keep: Kept | None = None
     sent: Sent | None = None
+    change: Break | None = None
+    state: int = 0
 
     def canonical(self) -> str:
         """Return the canonical prompt: tools, system, items; cache marks are left out."""
@@ -197,6 +264,8 @@ class Usage:
         output: tokens produced, reasoning included.
         cost: US dollars where prices are known, else None.
         reported: whether the provider said so (False: nothing was reported).
+        reasoning: of ``output``, tokens that the model thought with, where the provider says.
+        write_1h: of ``write``, tokens that are kept for an hour.
     """
 
     read: int = 0
@@ -205,6 +274,8 @@ class Usage:
     output: int = 0
     cost: float | None = None
     reported: bool = True
+    reasoning: int = 0
+    write_1h: int = 0
 
     @property
     def input(self) -> int:
@@ -226,6 +297,8 @@ class Usage:
             self.output + other.output,
             sum(known) if known else None,
             self.reported and other.reported,
+            self.reasoning + other.reasoning,
+            self.write_1h + other.write_1h,
         )
 
 
