@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from datetime import date
+from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 import pytest
@@ -19,6 +20,11 @@ def bare(name) -> None: ...  # type: ignore[no-untyped-def]  # noqa: ANN001
 def hidden(name: Hidden) -> None: ...
 def missing(name: NoSuchType) -> None: ...  # type: ignore[name-defined]  # noqa: F821
 def implicit(name: int = None) -> None: ...  # type: ignore[assignment]  # noqa: RUF013
+def mistyped(name: int = "x") -> None: ...  # type: ignore[assignment]
+def truthful(name: int = True) -> None: ...
+def listed(name: list[str] = "abc") -> None: ...  # type: ignore[assignment]
+def outside(name: Literal["red", "blue"] = "green") -> None: ...  # type: ignore[assignment]
+def endless(name: float = float("nan")) -> None: ...
 
 
 @pytest.mark.parametrize(
@@ -31,6 +37,11 @@ def implicit(name: int = None) -> None: ...  # type: ignore[assignment]  # noqa:
         (hidden, "outside TYPE_CHECKING"),
         (missing, "'NoSuchType' cannot be resolved"),
         (implicit, "write 'X | None'"),
+        (mistyped, "defaults to 'x', a string; its type is integer"),
+        (truthful, "defaults to True, a boolean; its type is integer"),
+        (listed, "defaults to 'abc', a string; its type is array"),
+        (outside, "defaults to 'green', which is none of 'red', 'blue'"),
+        (endless, "defaults to nan, a string; its type is number"),
     ],
 )
 def test_what_cannot_be_declared_is_an_error_naming_action_and_parameter(function: Any, said: str) -> None:
@@ -80,6 +91,19 @@ def test_wrong_settings_are_errors_with_the_nearest_name(settings: dict[str, Any
 
     with pytest.raises(DeclarationError, match=said):
         action(**settings)(send)
+
+
+def test_defaults_that_fit_are_declared() -> None:
+    def plan(
+        ratio: float = 1,
+        big: int = 2**70,
+        day: date = date(2026, 1, 31),
+        words: tuple[str, ...] = ("a",),
+        either: int | str | None = "x",
+        colour: Literal["red", "blue"] | None = None,
+    ) -> None: ...
+
+    assert action(plan).schema["properties"]["day"]["default"] == "2026-01-31"
 
 
 def test_a_function_without_a_name_needs_one() -> None:

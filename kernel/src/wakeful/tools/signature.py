@@ -8,6 +8,7 @@ from typing import Annotated, Any, get_args, get_origin
 
 from attrs import frozen
 
+from wakeful.tools.defaults import check_default
 from wakeful.tools.docstrings import split_docstring
 from wakeful.tools.hints import shape_of
 from wakeful.tools.records import with_default
@@ -66,7 +67,7 @@ def read_signature(function: Callable[..., Any], action: str, scope: Mapping[str
             schema.setdefault("description", texts[name])
         required = parameter.default is parameter.empty
         if not required:
-            _check_default(parameter.default, schema, where)
+            check_default(parameter.default, schema, where)
             schema = with_default(schema, parameter.default)
         properties[name], loaders[name] = schema, shape.load
         params.append(_param(name, hint, schema, required=required))
@@ -124,13 +125,6 @@ def _resolve(text: str, where: str, names: Mapping[str, Any]) -> Any:
         )
         raise DeclarationError(msg) from error
     return _resolve(hint, where, names) if isinstance(hint, str) else hint
-
-
-def _check_default(default: Any, schema: Mapping[str, Json], where: str) -> None:
-    kind = schema.get("type")
-    if default is None and kind is not None and "null" not in ([kind] if isinstance(kind, str) else kind):
-        msg = f"{where}: defaults to None, which its type does not allow; write 'X | None'"
-        raise DeclarationError(msg)
 
 
 def _param(name: str, hint: Any, schema: dict[str, Json], *, required: bool) -> Param:

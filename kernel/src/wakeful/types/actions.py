@@ -162,7 +162,10 @@ class ActionError(Exception):
         message: one line for the model.
         retryable: whether the same call may succeed later; None = unknown.
         suggestion: what to do instead.
-        suggested: near values.
+        suggested: near values, the nearest first; see :func:`wakeful.types.near`.
+        invalid: what is wrong with single arguments.
+        example: arguments that would do.
+        next_actions: tool names of actions that help.
     """
 
     def __init__(
@@ -172,13 +175,22 @@ class ActionError(Exception):
         *,
         retryable: bool | None = None,
         suggestion: str = "",
-        suggested: Sequence[str] = (),
+        suggested: Sequence[object] = (),
+        invalid: Sequence[InvalidParam] = (),
+        example: Json = None,
+        next_actions: Sequence[str] = (),
     ) -> None:
         """Keep what the failed result will say."""
         super().__init__(f"{code}: {message}")
-        self.code, self.message = code, message
+        self.code, self.message = str(code), str(message)
+        values = [suggested] if isinstance(suggested, str) else suggested  # one value is no list of letters
         self.recovery = ErrorRecovery(
-            retryable=retryable, suggestion=suggestion, suggested_values=tuple(suggested)
+            retryable=retryable,
+            suggestion=suggestion,
+            suggested_values=tuple(str(value) for value in values),
+            invalid_params=tuple(invalid),
+            valid_example=example,
+            suggested_next_actions=tuple(next_actions),
         )
 
 
