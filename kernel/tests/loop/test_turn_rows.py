@@ -294,9 +294,11 @@ def test_a_large_result_is_kept_beside_the_database(run_turn: Turn, store: Datab
         return "x" * 60_000
 
     result = run_turn(Agent(model="", actions=[dump]), "Go", replies=[say(calls=["dump"]), "Done."])
-    (call,) = store.rows("select result, result_ref, success from action_call")
-    assert call["result"] is None
-    assert call["result_ref"]
+    (call,) = store.rows("select result, success from action_call")
+    assert "xxx" not in call["result"]
+    (kept,) = store.rows("select ref, conversation_id from content")
+    assert kept["ref"] in call["result"]
+    assert kept["conversation_id"] == "conv-1"
     assert "x" * 60_000 in result.calls[0].text
 
 

@@ -1,9 +1,7 @@
-from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from enum import Enum
-from itertools import repeat
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -13,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wakeful import ActionResult, action
-from wakeful.tools.values import ITEM_CAP, to_result
+from wakeful import ActionResult
+from wakeful.tools.values import to_result
 from wakeful.types import Disposition, Final, Json, Trust, canonical
 
 
@@ -147,23 +145,6 @@ def test_a_value_that_contains_itself_is_refused() -> None:
     loop: list[Any] = []
     loop.append(loop)
     assert "contains itself" in to_result(loop).message
-
-
-def test_an_endless_iterator_is_cut_and_the_message_says_so() -> None:
-    result = to_result(repeat(7))
-    assert len(result.outputs["result"]) == ITEM_CAP
-    assert result.message == "1,000,000 items; cut at 1,000,000 items"
-
-
-async def test_an_endless_async_iterator_is_cut_too() -> None:
-    @action
-    async def numbers() -> AsyncIterator[int]:
-        while True:
-            yield 7
-
-    result = await numbers.run({}, None)  # type: ignore[arg-type]
-    assert len(result.outputs["result"]) == ITEM_CAP
-    assert result.message.endswith("cut at 1,000,000 items")
 
 
 anything = st.recursive(

@@ -27,6 +27,7 @@ from wakeful.loop.agent import BuiltAgent
 from wakeful.loop.ask import side_question
 from wakeful.loop.live import EmitEvent
 from wakeful.runtime import EmbeddedRuntime, owner_name
+from wakeful.store.contents import forget_conversation
 from wakeful.store.engine import Store
 from wakeful.store.records import run_ids
 from wakeful.store.tables import run as run_table
@@ -145,6 +146,18 @@ class App:
     async def cancel(self, run_id: str) -> bool:
         """End a run as cancelled, in whatever process it runs; False if it has ended or is unknown."""
         return await self._engine.cancel(run_id)
+
+    # ---- keeping house
+    async def forget(self, conversation: str) -> bool:
+        """Delete a conversation with all that belongs to it, artifacts and large contents included.
+
+        Returns:
+            False if there is no such conversation.
+
+        Raises:
+            ConversationBusyError: a run of it is in progress.
+        """
+        return await forget_conversation(self.store, conversation)
 
     # ---- inside
     async def _turn(

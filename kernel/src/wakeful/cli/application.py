@@ -204,6 +204,32 @@ def db_check(file: File = DEFAULT_FILE, json: AsJson = False) -> int:
     return check_database(file, as_json=json)
 
 
+@db.command("forget")
+def db_forget(
+    conversation: Annotated[str, typer.Argument(metavar="CONVERSATION", help="Its id.")],
+    file: File = DEFAULT_FILE,
+    json: AsJson = False,
+) -> int:
+    """Delete a conversation with all that belongs to it, its artifacts included."""
+    from wakeful.cli.keeping import forget_one
+
+    return forget_one(file, conversation, as_json=json)
+
+
+@db.command("clean")
+def db_clean(
+    grace: Annotated[
+        float, typer.Option("--grace", metavar="SECONDS", min=0, help="Leave younger contents alone.")
+    ] = 3600.0,
+    file: File = DEFAULT_FILE,
+    json: AsJson = False,
+) -> int:
+    """Remove large contents that no conversation keeps, e.g. after a crash."""
+    from wakeful.cli.keeping import clean
+
+    return clean(file, grace, as_json=json)
+
+
 app.add_typer(runs, name="runs")
 app.add_typer(plugin, name="plugin")
 app.add_typer(db, name="db")

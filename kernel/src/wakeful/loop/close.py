@@ -10,7 +10,7 @@ from wakeful.loop.live import Live
 from wakeful.loop.outcomes import outcomes_of
 from wakeful.loop.plan import Planned, by_call
 from wakeful.loop.services import Context
-from wakeful.results import apply_stages, nonce, render
+from wakeful.results import apply_stages, artifacts, inlined, nonce, render
 from wakeful.types import (
     Action,
     ActionEnded,
@@ -104,7 +104,7 @@ async def finish(live: Live, tx: Tx, inv: Invocation, raw: ActionResult, puts: l
     action = live.agent.actions.get(inv.action)
     ctx = context(live, action, inv.key, puts)
     ctx.tx = tx
-    staged = await apply_stages(live.agent.stages, ctx, action, raw)
+    staged = await inlined(await apply_stages(live.agent.stages, ctx, action, raw), live.store.files)
     name = action.name if action else inv.call.tool
     mark = nonce(live.run.secret, inv.key)
     try:
@@ -129,6 +129,7 @@ def result_row(live: Live, first: Invocation, ended: Sequence[ActionEnded]) -> R
         "message_type": action.message_type if action else "action-result",
         "turn_added": live.run.turn,
         "actions": [event.invocation.action for event in ended],
+        **artifacts.meta(event.result for event in ended),
     }
     failed = not any(event.result.success for event in ended)
     items = (Result(first.call.id, "\n\n".join(event.text for event in ended), failed),)

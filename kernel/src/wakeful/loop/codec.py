@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 
-from attrs import asdict
+from attrs import asdict, evolve
 
 from wakeful.types import (
     ActionResult,
+    Artifact,
     Declared,
     Directive,
     Disposition,
@@ -23,6 +24,7 @@ from wakeful.types import (
     Reply,
     Section,
     Sent,
+    Spooled,
     Stop,
     Tool,
     Trust,
@@ -46,8 +48,12 @@ def load_items(text: str) -> tuple[Item, ...]:
 
 
 def dump_result(result: ActionResult) -> str:
-    """Return a result as canonical JSON."""
+    """Return a result as canonical JSON; of outputs in the file store, what they are and where."""
+    there = {name: value for name, value in result.outputs.items() if isinstance(value, Spooled)}
+    if there:
+        result = evolve(result, outputs={k: v for k, v in result.outputs.items() if k not in there})
     value = asdict(result, recurse=True)
+    value["spooled"] = {name: asdict(evolve(item, value=None)) for name, item in there.items()}
     return canonical(clean({key: item for key, item in value.items() if item not in (None, "", (), {})}))
 
 
@@ -75,8 +81,18 @@ def load_result(text: str) -> ActionResult:
         value["final"] = Final(final["text"], Disposition(final["disposition"]), final.get("reaction"))
     if "recovery" in value:
         value["recovery"] = _load_recovery(value["recovery"])
+    if "artifacts" in value:
+        made = (Artifact(**{**item, "trust": Trust(item["trust"])}) for item in value["artifacts"])
+        value["artifacts"] = tuple(made)
+    if "spooled" in value:
+        there = {name: _load_spooled(item) for name, item in value.pop("spooled").items()}
+        value["outputs"] = {**value.get("outputs", {}), **there}
     value.setdefault("success", False)
     return ActionResult(**value)
+
+
+def _load_spooled(value: Mapping[str, Json]) -> Spooled:
+    return Spooled(**{**value, "columns": tuple((name, kind) for name, kind in value["columns"])})
 
 
 def _load_recovery(value: Mapping[str, Json]) -> ErrorRecovery:

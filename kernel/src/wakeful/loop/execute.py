@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from wakeful.loop.codec import check_storable
 from wakeful.loop.redact import Redactor
+from wakeful.results.spool import spooled
 from wakeful.results.stages import stamp
 from wakeful.types import (
     Action,
@@ -59,7 +60,7 @@ async def _outcome(
 ) -> ActionResult:
     """Run ``action``; whatever it raises, a time-out of its own included, is a failed result."""
     try:
-        result = await _around(action, args, ctx, middleware)
+        result = await spooled(await _around(action, args, ctx, middleware), ctx.services, redactor.text)
         check_storable(result)
     except asyncio.CancelledError as error:
         if stopping():

@@ -28,6 +28,8 @@ from wakeful.loop.statements import (
     set_usage,
     usage_columns,
 )
+from wakeful.results.writing import SPOOL_BYTES
+from wakeful.store.contents import keep
 from wakeful.store.tables import (
     action_call,
     epoch,
@@ -44,6 +46,7 @@ from wakeful.types import (
     Row,
     RowKind,
     Run,
+    Spooled,
     Text,
     Tx,
     Usage,
@@ -153,9 +156,14 @@ class Journal:
             "at_": self.clock.now(),
         }
 
+        kept = [ref] if ref else []
+        kept += [value.ref for value in result.outputs.values() if isinstance(value, Spooled)]
+
         def write(conn: Connection) -> None:
             guard(conn, run_)
             conn.execute(SET_RESULT, values)
+            for each in kept:
+                conn.execute(keep(run_.conversation, each))
 
         await self.store.write(write)
 

@@ -21,6 +21,7 @@ from wakeful.loop.outcomes import outcome
 from wakeful.loop.recorded import load_raw, outcome_unknown
 from wakeful.loop.statements import append_rows, guard, save_state
 from wakeful.policy import judge_one
+from wakeful.results import artifacts
 from wakeful.store.tables import action_call, run
 from wakeful.tools.arguments import check_arguments
 from wakeful.types import (
@@ -210,5 +211,6 @@ def _row(live: Live, ended: ActionEnded) -> Row:
     trust = result.trust or Trust.TRUSTED
     text = f"A person decided about the call {ended.invocation.key}:\n\n{ended.text}"
     meta = {"message_type": "action-result", "turn_added": run.turn, "actions": [ended.invocation.action]}
+    meta |= artifacts.meta([result])
     source = result.source if trust else ""
     return Row(0, RowKind.LATE_RESULT, (Text("user", text),), run.id, run.turn, run.step, trust, source, meta)

@@ -16,6 +16,7 @@ from wakeful.loop.journal import Asked
 from wakeful.loop.late import carry_out, decided
 from wakeful.loop.live import Live, exceeded
 from wakeful.loop.prefix import settled
+from wakeful.results import artifacts
 from wakeful.types import (
     Answer,
     Call,
@@ -205,6 +206,7 @@ async def _end(live: Live, outcome: Outcome) -> Answer:
         run_id=run.id,
         conversation=run.conversation,
         usage=run.usage,
+        artifacts=artifacts.named(run.rows, outcome.text),
         pending=pending,
         error="; ".join(filter(None, (outcome.error, *_unmet(live, status)))),
     )

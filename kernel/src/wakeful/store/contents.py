@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from typing import cast
+import asyncio
+from typing import TYPE_CHECKING, cast
 
 from sqlalchemy import Connection, Executable, Table, delete, exists, insert, literal, select
 
 from wakeful.store import columns as c
+from wakeful.store.files import GRACE_S
 from wakeful.store.tables import KernelTable, conversation, kernel_metadata, run
 from wakeful.store.work import work_item
 from wakeful.types.enums import RunStatus
 from wakeful.types.errors import ConversationBusyError
+
+if TYPE_CHECKING:
+    from wakeful.store.engine import Store
 
 
 class Content(KernelTable, table=True):
@@ -37,11 +42,13 @@ def kept(conn: Connection) -> set[str]:
     return set(conn.execute(select(content.c.ref).distinct()).scalars())
 
 
-def forget(conn: Connection, conversation_id: str) -> bool:
-    """Delete a conversation with everything that belongs to it; False if there is none.
+def forget(conn: Connection, conversation_id: str) -> frozenset[str] | None:
+    """Delete a conversation with everything that belongs to it; None if there is no such conversation.
 
-    Rows of plugins go with it where their tables say ``ON DELETE CASCADE``. Contents of the file store
-    are nobody's afterwards, unless another conversation keeps them too.
+    Rows of plugins go with it where their tables say ``ON DELETE CASCADE``.
+
+    Returns:
+        The references of contents that nobody keeps any more.
 
     Raises:
         ConversationBusyError: a run of it is in progress.
@@ -51,14 +58,42 @@ def forget(conn: Connection, conversation_id: str) -> bool:
         raise ConversationBusyError(
             f"conversation {conversation_id!r} has a run in progress; end it first: wakeful runs cancel"
         )
+    mine = set(
+        conn.execute(select(content.c.ref).where(content.c.conversation_id == conversation_id)).scalars()
+    )
     for table in reversed(kernel_metadata.sorted_tables):
         if table is conversation or table is run:
             continue
-        if "run_id" in table.c and "conversation_id" not in table.c:
-            conn.execute(delete(table).where(table.c.run_id.in_(runs)))
-        elif "conversation_id" in table.c:
+        if "conversation_id" in table.c:
             conn.execute(delete(table).where(table.c.conversation_id == conversation_id))
+        elif "run_id" in table.c:
+            conn.execute(delete(table).where(table.c.run_id.in_(runs)))
     conn.execute(delete(work_item).where(work_item.c.key == conversation_id))
     conn.execute(delete(run).where(run.c.conversation_id == conversation_id))
-    gone = conn.execute(delete(conversation).where(conversation.c.id == conversation_id))
-    return gone.rowcount == 1
+    gone = conn.execute(delete(conversation).where(conversation.c.id == conversation_id)).rowcount
+    return frozenset(mine - kept(conn)) if gone else None
+
+
+async def forget_conversation(store: Store, conversation_id: str) -> bool:
+    """Delete a conversation, then its contents that nobody else keeps; False if there is none.
+
+    Raises:
+        ConversationBusyError: a run of it is in progress.
+    """
+    freed = await store.write(lambda conn: forget(conn, conversation_id))
+    # In this order: a crash in between leaves contents without an owner, never the reverse.
+    if freed:
+        await asyncio.to_thread(store.files.remove, freed - await store.read(kept))
+    return freed is not None
+
+
+async def sweep(store: Store, *, grace_s: float = GRACE_S) -> int:
+    """Remove the contents that no conversation keeps; return how many there were.
+
+    Args:
+        store: the database with its files.
+        grace_s: seconds for which a content is left alone after it was put, so that the transaction that
+            is to keep it can commit.
+    """
+    owned = await store.read(kept)
+    return await asyncio.to_thread(lambda: store.files.sweep(owned.__contains__, grace_s=grace_s))

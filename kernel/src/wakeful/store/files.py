@@ -10,7 +10,7 @@ import re
 import shutil
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from wakeful.store.urls import Target
@@ -103,6 +103,13 @@ class FileStore:
             StoreError: the folder cannot be written.
         """
         return FileWriter(self)
+
+    def remove(self, refs: Iterable[str]) -> None:
+        """Remove contents and what was made from them. Blocking; for a thread."""
+        for ref in refs:
+            path = self.path(ref)
+            for each in (*path.parent.glob(f"{ref}.*"), path):
+                each.unlink(missing_ok=True)
 
     def sweep(self, kept: Callable[[str], bool], *, grace_s: float = GRACE_S) -> int:
         """Remove contents that nobody keeps and what unfinished writers left. Blocking; for a thread.

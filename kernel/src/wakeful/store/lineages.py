@@ -92,7 +92,7 @@ def check(engine: Engine, target: Target, brought: Sequence[Lineage]) -> tuple[s
     Raises:
         StoreError: the database or a lineage cannot be read.
     """
-    import wakeful.store.work  # noqa: F401  (its tables belong to the metadata)
+    import wakeful.store.contents  # noqa: F401  (its tables belong to the metadata, and those of work)
     from wakeful.store.tables import kernel_metadata
     from wakeful_migrations import check as compare
 

@@ -12,7 +12,7 @@ from typing import Any, overload
 from attrs import field, frozen
 
 from wakeful.tools.signature import Signature, read_signature
-from wakeful.tools.values import gathered, to_result
+from wakeful.tools.values import begun, to_result
 from wakeful.types import (
     Action,
     ActionContext,
@@ -245,7 +245,7 @@ def _runner(function: Function, signature: Signature) -> Callable[..., Awaitable
             value = await asyncio.to_thread(_in_thread, functools.partial(function, **loaded))
         if inspect.isawaitable(value):
             value = await value
-        return value if isinstance(value, ActionResult) and not in_loop else to_result(await gathered(value))
+        return value if isinstance(value, ActionResult) and not in_loop else to_result(await begun(value))
 
     return run
 

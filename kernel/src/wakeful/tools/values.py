@@ -18,17 +18,18 @@ from collections.abc import Set as AbstractSet
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
-from itertools import islice
-from pathlib import PurePath
+from itertools import chain, islice
+from pathlib import Path, PurePath
 from typing import Any
 from uuid import UUID
 
 import attrs
 
-from wakeful.types import ActionResult, Final, Json, canonical, clean_text, failure
+from wakeful.types import ActionResult, Final, Json, Spooled, canonical, clean_text, failure
+from wakeful.types.artifacts import ITEM_CAP
 
-#: Items taken from one iterator; what is beyond is not read, and the message says so.
-ITEM_CAP = 1_000_000
+#: Bytes, about, of an iterator's items from which on it is not drained here but by who stores them.
+STREAM_BYTES = 50_000
 #: How deep a value may nest; more is taken for a value that contains itself.
 DEPTH_LIMIT = 64
 #: Integers beyond this lose digits in most JSON readers, so they travel as strings.
@@ -52,11 +53,13 @@ def to_result(value: Any) -> ActionResult:
 
     An :class:`ActionResult` stays what it is (its outputs become plain JSON), a :class:`Final` ends
     the run, None is a success without outputs, and everything else is the output ``result`` with a
-    summary as message. Iterators are drained, up to 1,000,000 items.
+    summary as message. Iterators are drained, up to 1,000,000 items; an output that is itself a long one
+    stays an iterator, of JSON values, and so does an async iterator that :func:`begun` did not drain. In
+    the outputs of an :class:`ActionResult` a ``Path`` stays one, and stands for the file's content.
 
     Args:
         value: strings, numbers, booleans, dates, decimals, enums, attrs and data classes, mappings,
-            sequences, sets and iterators of these. Not an async iterator: see :func:`gathered`.
+            sequences, sets and iterators of these.
 
     Returns:
         A failed result with the code ``UNSERIALISABLE`` for anything else.
@@ -64,37 +67,113 @@ def to_result(value: Any) -> ActionResult:
     cut = _Truncated()
     try:
         if isinstance(value, ActionResult):
-            outputs = {clean_text(str(name)): to_json(item, cut) for name, item in value.outputs.items()}
+            outputs = {clean_text(str(name)): _output(item, cut) for name, item in value.outputs.items()}
             more = f"; cut at {ITEM_CAP:,} items" if cut.seen else ""
             return attrs.evolve(value, message=clean_text(value.message) + more, outputs=outputs)
         if isinstance(value, Final):
             return ActionResult(final=value)
         if value is None:
             return ActionResult()
-        data = to_json(value, cut)
+        data = to_json(value, cut) if isinstance(value, PurePath) else _output(value, cut)
     except Unserialisable as error:
         return failure("UNSERIALISABLE", f"the action ran, but its result cannot be expressed: {error}")
     more = f"; cut at {ITEM_CAP:,} items" if cut.seen else ""
     return ActionResult(message=summary(data) + more, outputs={"result": data})
 
 
-async def gathered(value: Any) -> Any:
-    """Return the items of an async iterator as a list, up to one more than the cap; else ``value``."""
+async def begun(value: Any) -> Any:
+    """Return the items of a short async iterator as an iterator; of a long one, one that goes on."""
     if not isinstance(value, AsyncIterator):
         return value
     items: list[Any] = []
-    async for item in value:
-        items.append(item)
-        if len(items) > ITEM_CAP:
-            break
-    closing = getattr(value, "aclose", None)
-    if closing is not None:
-        await closing()
+    room = STREAM_BYTES
+    try:
+        async for item in value:
+            items.append(item)
+            room -= _weight(item)
+            if room < 0:
+                return _on(items, value)
+    except BaseException:
+        await _closed(value)
+        raise
+    await _closed(value)
     return iter(items)
 
 
+async def _on(items: list[Any], rest: AsyncIterator[Any]) -> AsyncIterator[Any]:
+    try:
+        for item in items:
+            yield item
+        items.clear()
+        async for item in rest:
+            yield item
+    finally:
+        await _closed(rest)
+
+
+async def _closed(value: AsyncIterator[Any]) -> None:
+    closing = getattr(value, "aclose", None)
+    if closing is not None:
+        await closing()
+
+
+def _output(value: Any, cut: _Truncated) -> Json:
+    """Return an output as JSON; a long iterator as an iterator of JSON values."""
+    if isinstance(value, Spooled | Path):
+        return value
+    if isinstance(value, AsyncIterator):
+        return _later(value)
+    if not isinstance(value, Iterator):
+        return to_json(value, cut)
+    items: list[Json] = []
+    room = STREAM_BYTES
+    for item in value:
+        items.append(_record(item))
+        room -= _weight(items[-1])
+        if room < 0:
+            return chain(items, map(_record, value))
+    return items
+
+
+async def _later(value: AsyncIterator[Any]) -> AsyncIterator[Json]:
+    try:
+        async for item in value:
+            yield _record(item)
+    finally:
+        await _closed(value)
+
+
+def _record(item: Any) -> Json:
+    """Return an item of an iterator as JSON: most are plain records already, and there may be millions."""
+    if type(item) is dict:
+        for name, value in item.items():
+            kind = type(value)
+            if type(name) is not str or not (
+                (kind is str and value.isascii() and "\0" not in value)
+                or value is None
+                or kind is bool
+                or (kind is int and -_INT_LIMIT <= value < _INT_LIMIT)
+                or (kind is float and math.isfinite(value))
+            ):
+                return to_json(item)
+        return item
+    return to_json(item)
+
+
+def _weight(item: Any) -> int:
+    """Return about how many bytes an item is as JSON."""
+    if isinstance(item, str):
+        return len(item) + 3
+    if isinstance(item, Mapping):
+        return 2 + sum(len(str(name)) + 4 + _weight(value) for name, value in item.items())
+    return 1 + sum(map(_weight, item)) if isinstance(item, list | tuple) else 8
+
+
 def summary(data: Json) -> str:
-    """Return a line about ``data`` that does not repeat it, e.g. ``142 rows, columns: id, name``."""
+    """Return a line about ``data`` that does not repeat it, e.g. ``142 rows, columns: id, name``.
+
+    Nothing is known yet of what is still an iterator; who drains it says what it was.
+    """
     if isinstance(data, list):
         if data and all(isinstance(item, dict) for item in data):
             names = list(dict.fromkeys(name for item in data for name in item))
