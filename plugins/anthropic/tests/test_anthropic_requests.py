@@ -169,10 +169,44 @@ def test_a_deferred_tool_takes_no_breakpoint() -> None:
     tools = [Tool(name, "d", {"type": "object"}) for name in ("keep_1", "other")]
     search = {"type": "tool_search_tool_bm25_20251119", "name": "tool_search_tool_bm25"}
     request = Request("m", tuple(tools), (), (Text("user", "x"),), Marks(tools=True))
-    told = body(request, deferring=True, keep=("keep_*",), server_tools=(search,))
+    told = body(request, deferring=True, keep=("keep_*",), search=search)
     assert [tool.get("defer_loading") for tool in told["tools"]] == [None, None, True]
     assert marked(told) == ["tools[1]"]
-    assert marked(body(request, deferring=True, server_tools=(search,))) == ["tools[0]"]
+    assert marked(body(request, deferring=True, search=search)) == ["tools[0]"]
+
+
+def test_tools_that_say_so_are_deferred_behind_the_providers_search() -> None:
+    search = {"type": "tool_search_tool_bm25_20251119", "name": "tool_search_tool_bm25"}
+    tools = (Tool("seen", "d", {"type": "object"}), Tool("unseen", "d", {"type": "object"}, deferred=True))
+    request = Request("m", tools, (), (Text("user", "x"),), Marks(tools=True))
+    told = body(request, search=search)
+    assert [(tool["name"], tool.get("defer_loading")) for tool in told["tools"]] == [
+        ("tool_search_tool_bm25", None),
+        ("seen", None),
+        ("unseen", True),
+    ]
+    assert marked(told) == ["tools[1]"]
+    without = body(request)  # a model without the search: everything is declared as ever
+    assert [(tool["name"], tool.get("defer_loading")) for tool in without["tools"]] == [
+        ("seen", None),
+        ("unseen", None),
+    ]
+    assert [tool["name"] for tool in body(asked("x"), search=search)["tools"]] == ["look"]
+
+
+def test_a_search_that_found_a_tool_of_another_time_is_left_out() -> None:
+    def found(name: str) -> tuple[Opaque, Opaque]:
+        call = {"type": "server_tool_use", "id": f"s_{name}", "name": "tool_search_tool_bm25", "input": {}}
+        content = {
+            "type": "tool_search_tool_search_result",
+            "tool_references": [{"type": "tool_reference", "tool_name": name}],
+        }
+        answer = {"type": "tool_search_tool_result", "tool_use_id": f"s_{name}", "content": content}
+        return Opaque("anthropic", call), Opaque("anthropic", answer)
+
+    told = messages("Look.", *found("look"), *found("gone"), Text("assistant", "Found."))
+    ids = [part.get("id") or part.get("tool_use_id") for part in told[1]["content"]]
+    assert ids == ["s_look", "s_look", None]
 
 
 TEXTS = st.text(st.characters(codec=None), max_size=12)

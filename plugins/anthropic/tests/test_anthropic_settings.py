@@ -42,7 +42,9 @@ def test_every_profile_is_sound() -> None:
 
 
 def test_the_kernels_profile(bind: Bind) -> None:
-    expected = Profile("anthropic", "breakpoint", 200_000, 4096, 64_000, native_tools=True, cache_ttl=300)
+    expected = Profile(
+        "anthropic", "breakpoint", 200_000, 4096, 64_000, native_tools=True, cache_ttl=300, tool_search=True
+    )
     assert bind(name="claude-haiku-4-5").profile == expected
     assert bind(name="claude-haiku-4-5", max_tokens=900).profile.output == 900
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from attrs import define, field
@@ -37,6 +38,8 @@ class Block:
         markable: empty and thinking blocks take no breakpoint.
         call: id of the call it makes, as sent; empty for others.
         answers: id of the call it answers, as sent; empty for others.
+        serves: id of the provider's own call that it makes or answers; empty for others.
+        refers: the tools that the provider's search found, in its answer.
     """
 
     role: str
@@ -44,6 +47,8 @@ class Block:
     markable: bool = True
     call: str = ""
     answers: str = ""
+    serves: str = ""
+    refers: tuple[str, ...] = ()
 
 
 def spell(value: Json) -> bytes:
@@ -83,7 +88,23 @@ def _own(item: Opaque) -> Block | None:
     kind = item.data.get("type")
     if kind == "thinking" and not item.data.get("signature"):
         return None  # cut before it was signed; the API refuses the whole request over it
-    return Block("assistant", spell(item.data), markable=kind not in _UNMARKABLE)
+    serves = item.data.get("tool_use_id") or (item.data.get("id") if kind == "server_tool_use" else "")
+    return Block(
+        "assistant",
+        spell(item.data),
+        markable=kind not in _UNMARKABLE,
+        serves=str(serves or ""),
+        refers=_references(item.data),
+    )
+
+
+def _references(data: Mapping[str, Json]) -> tuple[str, ...]:
+    """Return the names of the tools that an answer of the provider's search refers to."""
+    content = data.get("content")
+    found = content.get("tool_references") if isinstance(content, Mapping) else None
+    if not isinstance(found, list):
+        return ()
+    return tuple(str(each.get("tool_name")) for each in found if isinstance(each, Mapping))
 
 
 def _arguments(args: str) -> bytes:

@@ -33,7 +33,9 @@ class Fixed:
         marker: the ``cache_control`` of a breakpoint.
         breakpoints: how many may stand in a request.
         server_tools: declarations of tools that the provider runs.
-        deferring: whether tools are deferred.
+        search: the declaration of the provider's tool search, sent where a tool is deferred; None: the model
+            has none, and no tool is.
+        deferring: whether tools are deferred that do not say so themselves.
         keep: globs of tools that are not.
     """
 
@@ -42,6 +44,7 @@ class Fixed:
     marker: Json
     breakpoints: int
     server_tools: tuple[Json, ...] = ()
+    search: Json = None
     deferring: bool = False
     keep: tuple[str, ...] = ()
 
@@ -102,12 +105,19 @@ class Encoder:
         self._last = (tools, found)
         return found
 
-    def _spelled(self, tools: Iterable[Tool]) -> _Tools:
-        declared = [spell(tool) for tool in self.fixed.server_tools]
+    def _defers(self, tool: Tool) -> bool:
+        if self.fixed.search is None:
+            return False
+        kept = any(fnmatchcase(tool.name, glob) for glob in self.fixed.keep)
+        return tool.deferred or (self.fixed.deferring and not kept)
+
+    def _spelled(self, tools: Sequence[Tool]) -> _Tools:
+        search = [self.fixed.search] if any(map(self._defers, tools)) else []
+        declared = [spell(tool) for tool in (*search, *self.fixed.server_tools)]
         last = len(declared) - 1
         for tool in tools:
             value = {"name": tool.name, "description": tool.description, "input_schema": tool.schema}
-            if self.fixed.deferring and not any(fnmatchcase(tool.name, glob) for glob in self.fixed.keep):
+            if self._defers(tool):
                 value["defer_loading"] = True
             else:
                 last = len(declared)
@@ -120,7 +130,7 @@ class Encoder:
         return b",".join([*blocks[:marked], blocks[marked][:-1] + self._mark, *blocks[marked + 1 :]])
 
     def _messages(self, request: Request, marks: int) -> bytes:
-        blocks = [self.memory.block(item) for item in request.items]
+        blocks = _without_lost([self.memory.block(item) for item in request.items], request.tools)
         data = [b"" if block is None else block.data for block in blocks]
         for at in _marked(blocks, request.marks.items, marks):
             data[at] = data[at][:-1] + self._mark
@@ -129,6 +139,15 @@ class Encoder:
             for role, content in _grouped(request.items, blocks, data)
         ]
         return b",".join(spelled)
+
+
+def _without_lost(blocks: list[Block | None], tools: Sequence[Tool]) -> list[Block | None]:
+    """Return the blocks without searches that found tools of then: the API refuses what is not declared."""
+    if not any(block is not None and block.refers for block in blocks):
+        return blocks
+    known = {tool.name for tool in tools}
+    lost = {block.serves for block in blocks if block is not None and not known.issuperset(block.refers)}
+    return [None if block is not None and block.serves in lost else block for block in blocks]
 
 
 def _marked(blocks: Sequence[Block | None], wanted: Iterable[int], left: int) -> set[int]:

@@ -115,7 +115,6 @@ def _fixed(own: AnthropicSettings, facts: Facts, name: str, params: dict[str, Js
         raise ConfigError(
             [Problem("", f"plugins.anthropic.tool_search: {name!r} has no tool search; set it to ''")]
         )
-    search = (SEARCH_TOOLS[own.tool_search],) if own.tool_search else ()
     marker: dict[str, Json] = {"type": "ephemeral"}
     if own.cache_ttl != "5m":
         marker["ttl"] = own.cache_ttl
@@ -124,7 +123,8 @@ def _fixed(own: AnthropicSettings, facts: Facts, name: str, params: dict[str, Js
         params=params,
         marker=marker,
         breakpoints=facts.breakpoints,
-        server_tools=(*search, *own.server_tools),
+        server_tools=own.server_tools,
+        search=SEARCH_TOOLS[own.tool_search or "bm25"] if facts.tool_search else None,
         deferring=bool(own.tool_search),
         keep=own.tool_search_keep,
     )

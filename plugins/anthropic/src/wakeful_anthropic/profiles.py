@@ -58,6 +58,7 @@ class Facts:
             output=output,
             native_tools=True,
             cache_ttl=TTL_SECONDS[cache_ttl],
+            tool_search=self.tool_search,
         )
 
 

@@ -94,7 +94,10 @@ class AnthropicSettings:
     )
     tool_search: Literal["", "bm25", "regex"] = field(
         default="",
-        metadata=_help("declare tools as deferred and let the provider's own search find them; empty: off"),
+        metadata=_help(
+            "which of the provider's searches finds deferred tools, and defer all; empty: `bm25` finds those"
+            " that are deferred anyway"
+        ),
     )
     tool_search_keep: tuple[str, ...] = field(
         default=(),

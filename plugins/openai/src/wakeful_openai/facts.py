@@ -24,6 +24,7 @@ class Facts:
     Args:
         family, window, output, minimum, cache_ttl, native_tools: as in :class:`wakeful.types.Profile`.
         reasoning: whether it gives and takes reasoning items on the Responses API.
+        tool_search: whether it searches deferred tools on the Responses API.
         replay_reasoning: whether the text of its reasoning is sent back on Chat Completions.
         cache_key: whether ``prompt_cache_key`` is sent; None leaves it to the kind of server.
         price: ``provider:model`` for the price list; empty looks the name up.
@@ -37,6 +38,7 @@ class Facts:
     cache_ttl: int = 0
     native_tools: bool = True
     reasoning: bool = False
+    tool_search: bool = False
     replay_reasoning: bool = False
     cache_key: bool | None = None
     price: str = ""
@@ -53,6 +55,7 @@ class Facts:
             output=self.output,
             native_tools=self.native_tools,
             cache_ttl=self.cache_ttl,
+            tool_search=self.tool_search,
         )
 
 

@@ -130,17 +130,25 @@ class Form(ABC):
 
     def _messages(self, request: Request, conversation: str) -> list[bytes]:
         marked = request.marks.items if self.target.marks else frozenset()
-        messages = self._threads.messages(conversation, request.items, marked, self.messages)
+        items, places = request.items, self.sendable(request)
+        if places is not None:
+            items = tuple(items[place] for place in places)
+            marked = frozenset(at for at, place in enumerate(places) if place in marked)
+        messages = self._threads.messages(conversation, items, marked, self.messages)
         if not request.system:
             return messages
         on_system = self.target.marks and (request.marks.system or request.marks.tools)
         return [spell(self.system(request.system, marked=on_system)), *messages]
 
+    def sendable(self, request: Request) -> tuple[int, ...] | None:  # noqa: ARG002  (for those that have some)
+        """Return the places of the items that make sense beside the request's tools; None: all do."""
+        return None
+
     def _spelled(self, tools: tuple[Tool, ...]) -> bytes:
         key = tuple(tool.spelling for tool in tools)
         known = self._tools.get(key)
         if known is None:
-            known = self._tools[key] = spell([self.tool(tool) for tool in tools])
+            known = self._tools[key] = spell(self.tools(tools))
             while len(self._tools) > KEPT_TOOLS:
                 self._tools.popitem(last=False)
         return known
@@ -148,6 +156,10 @@ class Form(ABC):
     @abstractmethod
     def fixed(self, *, stream: bool) -> dict[str, Json]:
         """Return the fields that are the same in every request."""
+
+    def tools(self, tools: tuple[Tool, ...]) -> list[Json]:
+        """Return the declarations of all tools."""
+        return [self.tool(tool) for tool in tools]
 
     @abstractmethod
     def tool(self, tool: Tool) -> Json:

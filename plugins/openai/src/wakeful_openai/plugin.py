@@ -109,6 +109,8 @@ class OpenAIProvider:
         overridden = any(name.startswith(each) and own.models[each].family for each in own.models)
         if form is ChatForm and not address.official and facts.family == "breakpoint" and not overridden:
             facts = evolve(facts, family="byte-prefix")  # marks are OpenAI's own; others may refuse them
+        if form is not ResponsesForm:
+            facts = evolve(facts, tool_search=False)  # Chat Completions has none
         if address.official and not facts.price:
             facts = evolve(facts, price=f"{PROVIDER}:{name}")
         return facts

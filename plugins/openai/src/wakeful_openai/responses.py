@@ -8,11 +8,15 @@ from typing import ClassVar
 from wakeful.types import Call, Emit, Item, Json, Opaque, Reply, Request, Result, Text, Tool, Usage
 from wakeful_openai.facts import PROVIDER
 from wakeful_openai.form import MARK, Form, Reader
-from wakeful_openai.responses_reply import PHASE, ResponsesReader, read_response
+from wakeful_openai.responses_reply import NAMESPACE, PHASE, ResponsesReader, read_response
 from wakeful_openai.usage import read_usage
 
 #: Kinds of opaque items that another protocol of this provider wrote.
-_FOREIGN = frozenset({"reasoning_content", PHASE})
+_FOREIGN = frozenset({"reasoning_content", PHASE, NAMESPACE})
+#: Kinds of notes on the item that follows, and the field of it that each of them fills.
+NOTES = {PHASE: "phase", NAMESPACE: "namespace"}
+#: What the provider's own search leaves in a transcript.
+_SEARCHED = frozenset({"tool_search_call", "tool_search_output", NAMESPACE})
 
 
 class ResponsesForm(Form):
@@ -44,13 +48,29 @@ class ResponsesForm(Form):
 
     def tool(self, tool: Tool) -> Json:
         """Return one tool's declaration; schemas are taken as they are, so not strict."""
-        return {
+        declared = {
             "type": "function",
             "name": tool.name,
             "description": tool.description,
             "parameters": tool.schema,
             "strict": False,
         }
+        deferred = tool.deferred and self.target.facts.tool_search
+        return {**declared, "defer_loading": True} if deferred else declared
+
+    def tools(self, tools: tuple[Tool, ...]) -> list[Json]:
+        """Return the declarations, with the provider's search where tools are deferred behind it."""
+        search: list[Json] = [{"type": "tool_search"}] if self._searches(tools) else []
+        return [*search, *super().tools(tools)]
+
+    def _searches(self, tools: tuple[Tool, ...]) -> bool:
+        return self.target.facts.tool_search and any(tool.deferred for tool in tools)
+
+    def sendable(self, request: Request) -> tuple[int, ...] | None:
+        """Return which items go; what was searched goes only where there still is a search."""
+        if self._searches(request.tools) or not any(map(_of_search, request.items)):
+            return None
+        return tuple(at for at, item in enumerate(request.items) if not _of_search(item))
 
     def system(self, texts: tuple[str, ...], *, marked: bool) -> Json:
         """Return a first message, which can be marked; ``instructions`` cannot."""
@@ -61,19 +81,21 @@ class ResponsesForm(Form):
     def messages(
         self, items: tuple[Item, ...], start: int, marked: frozenset[int]
     ) -> Iterator[tuple[int, Json]]:
-        """Yield one input item for each item; a note on the phase joins the text that follows it."""
-        phase: Json = None
+        """Yield one input item for each item; a note on it joins the text or call that follows."""
+        noted: dict[str, Json] = {}
         for place in range(start, len(items)):
             item = items[place]
-            if isinstance(item, Opaque) and item.provider == PROVIDER and _kind(item) == PHASE:
-                phase = item.data.get("phase")
+            note = NOTES.get(_kind(item)) if isinstance(item, Opaque) and item.provider == PROVIDER else None
+            if note is not None and isinstance(item, Opaque):
+                noted[note] = item.data.get(note)
                 continue
             message = self._message(item, marked=place in marked)
             if isinstance(item, Opaque) and not _leads_on(items, place):
                 message = None
-            if phase is not None and isinstance(item, Text) and isinstance(message, dict):
-                message["phase"] = phase
-            phase = None
+            for name, kind in (("phase", Text), ("namespace", Call)):
+                if noted.get(name) is not None and isinstance(item, kind) and isinstance(message, dict):
+                    message[name] = noted[name]
+            noted = {}
             yield place + 1, message
 
     def _message(self, item: Item, *, marked: bool) -> Json:
@@ -117,6 +139,10 @@ def _leads_on(items: tuple[Item, ...], place: int) -> bool:
         return False
     following = items[place + 1]
     return isinstance(following, Call | Opaque) or (isinstance(following, Text) and following.role != "user")
+
+
+def _of_search(item: Item) -> bool:
+    return isinstance(item, Opaque) and item.provider == PROVIDER and _kind(item) in _SEARCHED
 
 
 def _kind(item: Opaque) -> str:

@@ -29,6 +29,8 @@ from wakeful_openai.usage import read_usage
 
 #: Kind of the opaque item that says which phase of an answer the next text is; models want it back.
 PHASE = "message_phase"
+#: Kind of the opaque item that says in which namespace the next call's tool is; it goes back with the call.
+NAMESPACE = "call_namespace"
 
 _TEXT = frozenset({"response.output_text.delta", "response.refusal.delta"})
 _THOUGHT = frozenset({"response.reasoning_summary_text.delta", "response.reasoning_text.delta"})
@@ -177,6 +179,8 @@ class _Items:
         args = spelled_args(args, cut=self.cut)
         if args is None:
             raise self.faults.odd(f"arguments of {name} that are no object: {item['arguments']!r}", self.said)
+        if isinstance(item.get("namespace"), str):
+            self.taken.append(Opaque(PROVIDER, {"type": NAMESPACE, "namespace": item["namespace"]}))
         self.taken.append(Call(self.ids.take(item.get("call_id") or item.get("id")), name.strip(), args))
 
     def stop(self, cut: Stop | None) -> Stop:

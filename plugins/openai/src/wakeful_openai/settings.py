@@ -25,6 +25,9 @@ class ModelFacts:
     reasoning: bool | None = field(
         default=None, metadata={"help": "whether it gives and takes reasoning items (Responses)"}
     )
+    tool_search: bool | None = field(
+        default=None, metadata={"help": "whether it searches deferred tools itself (Responses)"}
+    )
     replay_reasoning: bool | None = field(
         default=None, metadata={"help": "whether `reasoning_content` is sent back (Chat)"}
     )
