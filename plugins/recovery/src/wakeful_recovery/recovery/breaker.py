@@ -59,9 +59,7 @@ def blocked(
         reason = f"exactly this call failed with {same[-1].code}, and the same call cannot succeed"
         return Blocked(REPEATED, reason)
     if len(same) >= settings.identical_failures:
-        reason = (
-            f"exactly this call has already failed {_times(len(same))}, the last time with {same[-1].code}"
-        )
+        reason = f"exactly this call has failed {_times(len(same))}, the last time with {same[-1].code}"
         return Blocked(REPEATED, reason)
     if len(failures) >= settings.failures_in_a_row:
         reason = f"its last {len(failures)} calls in this run failed, the last one with {failures[-1].code}"
