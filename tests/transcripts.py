@@ -21,7 +21,7 @@ from attrs import define, field, frozen
 import wakeful
 from tests.toys import ACTIONS, TOYS
 from wakeful import Agent
-from wakeful.loop.opening import load_rows
+from wakeful.loop.transcript import load_rows
 from wakeful.plugins.loader import installed
 from wakeful.store.verify import verify
 from wakeful.testing import FakeClock, FakeIds, say

@@ -12,7 +12,7 @@ from attrs import frozen
 from sqlalchemy import Connection, select
 
 from tests.durability.world import CONVERSATION, DECIDED, FINAL, STEPS, WAITING, token
-from wakeful.loop.opening import load_rows
+from wakeful.loop.transcript import load_rows
 from wakeful.store.tables import action_call, run, step
 from wakeful.store.verify import verify
 from wakeful.store.work import inbox, work_item

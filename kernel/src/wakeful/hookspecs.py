@@ -47,6 +47,7 @@ from wakeful.types import (
     NameRepair,
     Offer,
     Provider,
+    Relief,
     Reviewer,
     Run,
     Section,
@@ -116,6 +117,16 @@ class AgentHooks(Protocol):
         """Compose requests: where the state goes, breakpoints, fingerprint.
 
         Default: sections in the system prompt, state as the last user text, no breakpoints.
+        """
+
+    @_hook(Kind.DECLARE)
+    def prompt_relief(self, agent: AgentView) -> Sequence[Relief]:
+        """Give strategies that shorten what is sent: 0.65 of the budget batched expiry … 1.0 overflow.
+
+        Tried by (share, order, name) where the next request takes that share of the budget, and those of
+        1.0 also when the provider says that a request is too long. Rows stay as they are; what a strategy
+        changes is stored as a rewrite of the view before it is sent, so that every later request, after a
+        restart too, sends the same. A rewrite gives the view another name: a declared break of the prefix.
         """
 
     # ---- tools

@@ -58,6 +58,7 @@ def over_limit(run: Run, action: Action, earlier: Sequence[Judged]) -> ActionRes
         return None
     counts = Counter(name for name, _, _ in run.done)
     counts.update(item.invocation.action for item in earlier if item.allowed)
+    counts.update(run.within)
     if counts[action.tool_name] < action.max_executions:
         return None
     message = f"{action.name} may run {action.max_executions} times in a run and has"
@@ -88,15 +89,21 @@ async def judge_one(
     inv: Invocation,
     catalogue: Mapping[str, Action],
     earlier: Sequence[Judged],
+    beside: Sequence[Invocation] = (),
 ) -> Judged:
-    """Judge one proposal; see :func:`judge`. ``earlier`` is what its step proposed before it."""
+    """Judge one proposal; see :func:`judge`.
+
+    ``earlier`` is what its step proposed before it; ``beside`` is what plugins see after that without its
+    being counted here: calls inside of calls.
+    """
     if inv.refusal is not None:
         return Judged(inv, Judgement(Verdict.ALLOW))
     action = catalogue[inv.action]
     refusal = over_limit(run, action, earlier)
     if refusal is not None:
         return Judged(evolve(inv, refusal=refusal), Judgement(Verdict.ALLOW))
-    answers = plugins.verdicts(run, inv, action, tuple(item.invocation for item in earlier))
+    before = (*(item.invocation for item in earlier), *beside)
+    answers = plugins.verdicts(run, inv, action, before)
     strictest = max(answers, key=lambda answer: answer.verdict, default=Judgement(Verdict.ALLOW))
     if strictest.verdict is Verdict.AUTO_REVIEW:
         strictest = await _review(reviewer, run, inv, strictest)

@@ -25,13 +25,13 @@ def test_annotations_that_contradict_the_hook_are_named_on_both_sides() -> None:
             return ""
 
     assert problems(Drifted()) == [
-        "plugin 'mine': prompt_sections: argument 'agent' is int, expected wakeful.types.run.AgentView",
+        "plugin 'mine': prompt_sections: argument 'agent' is int, expected wakeful.types.agent.AgentView",
         (
             "plugin 'mine': prompt_sections: returns str, "
             "expected collections.abc.Sequence[wakeful.types.prompt.Section]"
         ),
         (
-            "plugin 'mine': prompt_state: argument 'run' is wakeful.types.run.AgentView, "
+            "plugin 'mine': prompt_state: argument 'run' is wakeful.types.agent.AgentView, "
             "expected wakeful.types.run.Run"
         ),
         (

@@ -173,13 +173,13 @@ class App:
         self._agent(found.agent)
         return await self._engine.resume(run_id, found.conversation_id, emit)
 
-    async def ask(self, run: Run, kind: str, text: str) -> Reply:
+    async def ask(self, run: Run, kind: str, text: str, *, alone: bool = False) -> Reply:
         """Answer a plugin's question to the model of a run in progress; see ``Services.ask``."""
         live = self._engine.runs.lives.get(run.id)
         if live is None:
             msg = f"run {run.id} is not in progress in this process"
             raise NotFoundError(msg)
-        return await side_question(live, kind, text)
+        return await side_question(live, kind, text, alone=alone)
 
     async def _find(self, run_id: str) -> Any:
         query = select(run_table.c.agent, run_table.c.conversation_id).where(run_table.c.id == run_id)

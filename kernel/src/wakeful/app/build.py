@@ -86,7 +86,8 @@ class Builder:
         self.used[plan.config.name] = set(plan.config.plugins)
         made = self._plugins(plan, where)
         model = self._model(plan, where)
-        view = AgentView(plan.config.name, plan.config.model, model.profile, plan.config.limits)
+        config = plan.config
+        view = AgentView(config.name, config.model, model.profile, config.limits, config.context_tokens)
         try:
             return self._assemble(plan, where, view, model, made)
         except PluginError as error:
@@ -204,6 +205,7 @@ class Builder:
             approvals=plugins.approvals(view),
             middleware=plugins.middleware(view),
             stages=plugins.stages(view),
+            reliefs=plugins.reliefs(view),
             declared=declared,
             services=services,
             instances=made.instances,

@@ -20,6 +20,7 @@ from wakeful.types import (
     Event,
     Invocation,
     Json,
+    MessageChanged,
     Notice,
     PrefixBreak,
     ReplyReceived,
@@ -84,6 +85,8 @@ class TurnView:
                 self.progress.during(f"running {event.invocation.action}")
             case ActionEnded():
                 self._ended(event)
+            case MessageChanged():
+                self.progress.during(f"row {event.sequence} {event.kind}: {event.reason}")
             case Notice():
                 self.notices.append({"source": event.source, "message": event.message})
                 self.progress.line(f"  note from {event.source}: {event.message}")

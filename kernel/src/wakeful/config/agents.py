@@ -35,6 +35,7 @@ class _AgentTable:
     approvers: tuple[str, ...] = ()
     type: str = "loop"
     tool_calling: Literal["auto", "native", "envelope"] = "auto"
+    context_tokens: int = 0
     failover: tuple[str, ...] = ()
     retry: Mapping[str, Any] = field(factory=dict)
     plugins: Mapping[str, Any] = field(factory=dict)
@@ -75,6 +76,8 @@ def read_agent(
             below(f"approvers[{index}]", "the name of an approver is empty")
     if not values.get("type", "loop").strip():
         below("type", 'expected the name of an agent type, like "loop", got an empty string')
+    if values.get("context_tokens", 0) < 0:
+        below("context_tokens", f"expected 0 (the model's window) or more, got {values['context_tokens']}")
     own = read_plugins(values.get("plugins", {}), f"{where}.plugins", report)
     enabled = effective(defaults.plugins, own, actions, where, report)
     models = (values.get("model", ""), *values.get("failover", ()))
@@ -93,6 +96,7 @@ def read_agent(
         approvers=values.get("approvers", ()),
         type=values.get("type", "loop"),
         tool_calling=values.get("tool_calling", "auto"),
+        context_tokens=values.get("context_tokens", 0),
         plugins=enabled,
         settings=_merge(defaults.plugins.settings, own.settings),
         action_overrides=_read_overrides(values.get("action", {}), below),

@@ -40,6 +40,7 @@ class AgentConfig:
         approvers: who may settle its approvals.
         type: how a turn decides its next step.
         tool_calling: ``auto``, ``native`` or ``envelope``.
+        context_tokens: what a request may take at most, the reply included; 0 = the model's window.
         plugins: names of what is enabled, in the order of the file.
         settings: plugin to its table, the file's defaults and the agent's own merged key by key; also of
             plugins that are not enabled. Secrets are filled in.
@@ -56,6 +57,7 @@ class AgentConfig:
     approvers: tuple[str, ...] = ()
     type: str = "loop"
     tool_calling: str = "auto"
+    context_tokens: int = 0
     plugins: tuple[str, ...] = ()
     settings: Mapping[str, Mapping[str, Json]] = field(factory=dict, repr=False)
     action_overrides: Mapping[str, ActionOverride] = field(factory=dict)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from functools import partial
 
 from attrs import frozen
 
 from wakeful.loop.close import Work, close, context
 from wakeful.loop.execute import execute
+from wakeful.loop.inner import Inner
 from wakeful.loop.live import Live
 from wakeful.loop.plan import Planned, ask_people, plan, propose, unplanned
 from wakeful.types import ActionStarted, Call, CallJudged, Final, Verdict
@@ -89,7 +91,8 @@ async def _execute(live: Live, planned: Sequence[Planned], work: Work) -> str:
         return ""
     gate = asyncio.Semaphore(PARALLEL)
     code = ""
-    tasks = [asyncio.ensure_future(_one(live, item, work, gate)) for item in allowed]
+    inner = Inner(live, planned, work)
+    tasks = [asyncio.ensure_future(_one(live, item, work, gate, inner)) for item in allowed]
     left = live.remaining
     timer = [] if left is None else [asyncio.ensure_future(live.clock.sleep(max(left, 0.0)))]
     try:
@@ -110,7 +113,7 @@ async def _execute(live: Live, planned: Sequence[Planned], work: Work) -> str:
     return "CANCELLED" if again else code
 
 
-async def _one(live: Live, item: Planned, work: Work, gate: asyncio.Semaphore) -> None:
+async def _one(live: Live, item: Planned, work: Work, gate: asyncio.Semaphore, inner: Inner) -> None:
     inv = item.invocation
     action = live.agent.actions[inv.action]
     async with gate:
@@ -118,6 +121,10 @@ async def _one(live: Live, item: Planned, work: Work, gate: asyncio.Semaphore) -
         work.started.add(inv.key)
         puts = work.puts.setdefault(inv.key, [])
         ctx = context(live, action, inv.key, puts)
-        result = await execute(action, inv.args, ctx, live.agent.middleware, live.redactor)
+        ctx.caller, ctx.listener = partial(inner.call, inv, puts), live.emit
+        try:
+            result = await execute(action, inv.args, ctx, live.agent.middleware, live.redactor)
+        finally:
+            await outlast(inner.flush())
         work.results[inv.key] = live.redactor.result(result)
         await settle(live.journal.result(live.run, inv.key, work.results[inv.key], puts=puts))

@@ -19,6 +19,7 @@ from wakeful.types import (
     Model,
     NameRepair,
     Offer,
+    Relief,
     Reviewer,
     Stage,
     Window,
@@ -46,6 +47,7 @@ class BuiltAgent:
     approvals: Approvals | None
     middleware: tuple[Middleware, ...]
     stages: tuple[Stage, ...]
+    reliefs: tuple[tuple[str, Relief], ...]
     declared: Declared
     services: Mapping[str, PluginServices]
     instances: Mapping[str, object]
@@ -60,6 +62,11 @@ class BuiltAgent:
     def name(self) -> str:
         """The agent's name."""
         return self.view.name
+
+    @property
+    def rewriters(self) -> frozenset[str]:
+        """Names of the plugins that rewrite what is sent; only their rewrites count."""
+        return frozenset(plugin for plugin, _ in self.reliefs)
 
     def slot(self, hook: str) -> str:
         """Return who fills a slot: a plugin's name, or ``kernel``."""

@@ -11,6 +11,7 @@ from wakeful.loop.journal import Asked
 from wakeful.loop.live import Live
 from wakeful.loop.prefix import described
 from wakeful.loop.received import received
+from wakeful.loop.relief import make_room
 from wakeful.models.tries import counting, total
 from wakeful.results.render import nonce
 from wakeful.types import (
@@ -44,7 +45,7 @@ async def compose(live: Live, trailing: Sequence[Item] = ()) -> Request:
     await live.note(failures)
     state = sorted((*run.context, *fragments), key=lambda item: (item.order, item.name))
     try:
-        view = agent.window.select(run)
+        view = run.rewrites.apply(agent.window.select(run))
     except Exception as error:
         raise PluginError(agent.slot("prompt_window"), "prompt_window", error) from error
     draft = Draft(
@@ -140,17 +141,41 @@ async def reply_to(live: Live) -> tuple[Request, Reply, Asked]:
         TimeoutError: the run's time is over.
     """
     live.lost = Usage()
-    request = await compose(live)
-    spelled = request.canonical()
-    fingerprint, prompt = digest(spelled), described(request, live.run, len(spelled))
+    request, spelled = await _fitting(live)
     for attempt in range(EMPTY_RETRIES + 1):
-        asked = Asked("step", live.clock.now(), fingerprint, prompt)
-        reply = await ask(live, request, len(spelled))
+        request, reply, asked = await _answered(live, request, spelled)
         if not _empty(reply):
             return request, reply, asked
         await live.journal.side_call(live.run, evolve(asked, kind="empty"), reply)
         live.notices.append(f"reply {attempt + 1} had neither text nor calls")
     raise ModelError("malformed", "the model answered with neither text nor calls, twice")
+
+
+async def _fitting(live: Live) -> tuple[Request, str]:
+    """Return the next request and its spelling, made shorter where the agent's strategies apply."""
+    request = await compose(live)
+    spelled = request.canonical()
+    if await make_room(live, len(spelled)):
+        request = await compose(live)
+        spelled = request.canonical()
+    return request, spelled
+
+
+async def _answered(live: Live, request: Request, spelled: str) -> tuple[Request, Reply, Asked]:
+    """Ask; a request that the provider finds too long is recorded, made shorter and asked again."""
+    while True:
+        prompt = described(request, live.run, len(spelled))
+        asked = Asked("step", live.clock.now(), digest(spelled), prompt)
+        try:
+            return request, await ask(live, request, len(spelled)), asked
+        except ModelError as error:
+            too_long = error.kind == "context_too_long"
+            if not too_long or not await make_room(live, len(spelled), refused=True):
+                raise
+            told, asked = live.redactor.text(str(error)), evolve(asked, kind="too-long")
+            await live.journal.side_call(live.run, asked, None, told, lost=live.lost)
+        request = await compose(live)
+        spelled = request.canonical()
 
 
 def _empty(reply: Reply) -> bool:
@@ -162,9 +187,11 @@ def _empty(reply: Reply) -> bool:
     )
 
 
-async def side_question(live: Live, kind: str, text: str) -> Reply:
-    """Ask with the run's stable prefix plus one trailing text; recorded, adds no rows."""
-    request = await compose(live, [Text("user", text)])
+async def side_question(live: Live, kind: str, text: str, *, alone: bool = False) -> Reply:
+    """Ask one text, after the run's stable prefix or (``alone``) by itself; recorded, adds no rows."""
+    question = Text("user", text)
+    declared = live.run.epoch.declared
+    request = Request(declared.model, (), (), (question,)) if alone else await compose(live, [question])
     spelled = request.canonical()
     prompt = described(request, live.run, len(spelled))
     asked = Asked(kind, live.clock.now(), digest(spelled), prompt)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from attrs import define, evolve, field
 
@@ -10,6 +11,7 @@ from wakeful.loop.live import Live
 from wakeful.loop.outcomes import outcomes_of
 from wakeful.loop.plan import Planned, by_call
 from wakeful.loop.services import Context
+from wakeful.loop.statements import close_nested
 from wakeful.results import apply_stages, artifacts, inlined, nonce, render
 from wakeful.types import (
     Action,
@@ -27,16 +29,24 @@ from wakeful.types import (
     failure,
 )
 
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
 Put = tuple[str, str, Json]
 
 
 @define(eq=False)
 class Work:
-    """What the executions of a step have given so far, by key."""
+    """What the executions of a step have given so far, by key.
+
+    ``nested`` are the keys of those that made inner calls; ``resumed`` says that another process began.
+    """
 
     results: dict[str, ActionResult] = field(factory=dict)
     puts: dict[str, list[Put]] = field(factory=dict)
     started: set[str] = field(factory=set)
+    nested: set[str] = field(factory=set)
+    resumed: bool = False
 
 
 def context(live: Live, action: Action | None, key: str, puts: list[tuple[str, str, Json]]) -> Context:
@@ -79,11 +89,20 @@ async def close(live: Live, planned: Sequence[Planned], work: Work, interruption
             ended += of_call
         status = "cancelled" if interruption == "CANCELLED" else "closed"
         notices, live.notices = live.notices, []
-        numbered = await tx.conclude(
-            lambda conn: live.journal.close(conn, live.run, rows, keys, puts, status, notices)
-        )
+
+        def conclude(conn: Connection) -> tuple[Row, ...]:
+            numbered = live.journal.close(conn, live.run, rows, keys, puts, status, notices)
+            for row, of in zip(numbered, keys, strict=True):
+                close_nested(conn, live.run.id, work.nested.intersection(of), row.seq)
+            return numbered
+
+        numbered = await tx.conclude(conclude)
     live.append(numbered)
-    live.update(outcomes=(*live.run.outcomes, *outcomes_of(planned, work)), state=merged(live, puts))
+    live.update(
+        outcomes=(*live.run.outcomes, *outcomes_of(planned, work)),
+        state=merged(live, puts),
+        within=dict(live.within),
+    )
     for event in ended:
         await live.emit(event)
     return next((event.result.final for event in ended if event.result.final), None)

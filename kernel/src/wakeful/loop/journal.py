@@ -62,8 +62,6 @@ if TYPE_CHECKING:
     from wakeful.loop.plan import Planned
     from wakeful.store.engine import Store
 
-#: Results longer than this many bytes of JSON are kept in the file store and journalled by reference.
-SPOOL_BYTES = 50_000
 NOTHING = Usage()
 
 
@@ -141,10 +139,31 @@ class Journal:
         puts: Sequence[tuple[str, str, Json]] = (),
     ) -> None:
         """Store one raw result as soon as it is there, with what its action put."""
+        values, kept = await self.result_values(key, result, status, puts)
+
+        kept = [ref] if ref else []
+        kept += [value.ref for value in result.outputs.values() if isinstance(value, Spooled)]
+
+        def write(conn: Connection) -> None:
+            guard(conn, run_)
+            conn.execute(SET_RESULT, values)
+            for each in kept:
+                conn.execute(keep(run_.conversation, each))
+            for each in kept:
+                conn.execute(keep(run_.conversation, each))
+
+        await self.store.write(write)
+
+    async def result_values(
+        self, key: str, result: ActionResult, status: str, puts: Sequence[tuple[str, str, Json]]
+    ) -> tuple[dict[str, Json], list[str]]:
+        """Return the parameters of ``SET_RESULT`` and the contents that they refer to."""
         text = dump_result(result)
         ref = None
         if len(text) > SPOOL_BYTES:
             ref = await self.store.files.put(text.encode())
+        kept = [ref] if ref else []
+        kept += [value.ref for value in result.outputs.values() if isinstance(value, Spooled)]
         values = {
             "key_": key,
             "status_": status,
@@ -155,17 +174,7 @@ class Journal:
             "puts_": canonical(clean([list(put) for put in puts])),
             "at_": self.clock.now(),
         }
-
-        kept = [ref] if ref else []
-        kept += [value.ref for value in result.outputs.values() if isinstance(value, Spooled)]
-
-        def write(conn: Connection) -> None:
-            guard(conn, run_)
-            conn.execute(SET_RESULT, values)
-            for each in kept:
-                conn.execute(keep(run_.conversation, each))
-
-        await self.store.write(write)
+        return values, kept
 
     async def unfinished(self, tx: Tx, key: str, result: ActionResult) -> None:
         """Store, in the closing transaction, that a call did not finish."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +38,8 @@ class Live:
         sent: input tokens of the last request as they were reported, failed tries left out.
         cuts: replies in a row that the output limit cut inside a call.
         notices: what failed without breaking the step.
+        within: tool name to how often it began inside other calls of the run.
+        settled: what was due between this run and the one before has been seen to.
         abandoned: the run is given back for another process to finish; nothing more is written here.
     """
 
@@ -53,6 +56,11 @@ class Live:
     cuts: int = 0
     notices: list[str] = field(factory=list)
     abandoned: bool = False
+    settled: bool = False
+    within: Counter[str] = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.within = Counter(self.run.within)
 
     def update(self, **values: Any) -> Run:
         """Make the next view current and return it."""

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 from sqlalchemy import bindparam, insert, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import IntegrityError
@@ -17,20 +17,19 @@ from wakeful.loop.codec import (
     dump_limits,
     load_declared,
     load_fragments,
-    load_items,
     load_sent,
 )
-from wakeful.loop.outcomes import load_outcomes
+from wakeful.loop.outcomes import load_outcomes, load_within
 from wakeful.loop.prefix import changed, owner
 from wakeful.loop.statements import append_rows, guard
+from wakeful.loop.transcript import with_transcript
 from wakeful.store.records import usage_of
-from wakeful.store.tables import conversation, declaration, epoch, message, plugin_state, run
+from wakeful.store.tables import conversation, declaration, epoch, run
 from wakeful.types import (
     ConversationBusyError,
     Epoch,
     Fragment,
     Json,
-    Kept,
     Limits,
     NotFoundError,
     Row,
@@ -39,7 +38,7 @@ from wakeful.types import (
     RunStatus,
     Sent,
     Text,
-    Trust,
+    canonical,
     clean_text,
 )
 
@@ -79,15 +78,6 @@ _ADD_DECLARATION = {
     "postgresql": postgresql.insert(declaration).on_conflict_do_nothing(),
 }
 _ADD_EPOCH = insert(epoch)
-_ROW_COLUMNS = ("seq", "kind", "items", "run_id", "turn", "step", "trust", "source", "meta")
-_ROWS = (
-    select(*(message.c[name] for name in _ROW_COLUMNS))
-    .where(message.c.conversation_id == bindparam("id_"))
-    .order_by(message.c.seq)
-)
-_STATE = select(plugin_state.c.plugin, plugin_state.c.key, plugin_state.c.value).where(
-    plugin_state.c.conversation_id == bindparam("id_")
-)
 
 
 @frozen
@@ -101,6 +91,7 @@ class Opening:
     secret: str
     now: datetime
     priority: str = "interactive"
+    options: Mapping[str, Mapping[str, Json]] = field(factory=dict)
 
 
 @frozen
@@ -134,12 +125,13 @@ def open_turn(conn: Connection, agent: BuiltAgent, opening: Opening) -> Opened:
         epoch=current,
         previous=sent,
         limits=agent.view.limits,
+        options=opening.options,
         priority=opening.priority,
     )
     _start(conn, view)
     row = Row(0, RowKind.USER, (Text("user", clean_text(opening.text)),), view.id, turn)
     append_rows(conn, view, [row], opening.now)
-    return Opened(with_transcript(conn, view), new_epoch)
+    return Opened(with_transcript(conn, view, agent.rewriters), new_epoch)
 
 
 def _conversation(conn: Connection, agent: BuiltAgent, opening: Opening) -> Mapping[str, Json]:
@@ -170,6 +162,7 @@ def _start(conn: Connection, view: Run) -> None:
         "priority": view.priority,
         "epoch": view.epoch.id,
         "limits": dump_limits(view.limits),
+        "options": canonical(view.options),
         "started_at": view.now,
     }
     try:
@@ -222,32 +215,6 @@ def _last_sent(conn: Connection, conversation_id: str, agent: str, number: int) 
     return load_sent(conn.execute(_LAST_SENT, values).scalar()) if number > 1 else None
 
 
-def with_transcript(conn: Connection, view: Run) -> Run:
-    """Return ``view`` with the conversation's rows, kept state and plugin state as stored."""
-    rows = load_rows(conn, view.conversation)
-    kept = tuple(
-        Kept(row.meta["after"], row.meta["hashes"], row.text)
-        for row in rows
-        if row.kind is RowKind.STATE
-        and row.meta.get("epoch") == view.epoch.id
-        and row.meta.get("agent", view.agent.name) == view.agent.name
-    )
-    state: dict[str, dict[str, Json]] = {}
-    for plugin, key, value in conn.execute(_STATE, {"id_": view.conversation}):
-        state.setdefault(plugin, {})[key] = json.loads(value)
-    return evolve(view, rows=rows, kept=kept, state=state)
-
-
-def load_rows(conn: Connection, conversation_id: str) -> tuple[Row, ...]:
-    """Return all rows of a conversation in order."""
-    return tuple(
-        Row(seq, RowKind(kind), load_items(items), run_id, turn, step, Trust(trust), source, json.loads(meta))
-        for seq, kind, items, run_id, turn, step, trust, source, meta in conn.execute(
-            _ROWS, {"id_": conversation_id}
-        )
-    )
-
-
 def store_context(conn: Connection, view: Run, fragments: tuple[Fragment, ...]) -> None:
     """Keep what was retrieved at turn start, so that a resumed run sees the same.
 
@@ -296,12 +263,14 @@ def take_up(conn: Connection, agent: BuiltAgent, run_id: str, now: datetime) -> 
         previous=sent,
         context=load_fragments(found["context"]),
         outcomes=load_outcomes(conn, run_id),
+        within=load_within(conn, run_id),
         usage=usage_of(found),
         limits=Limits(**json.loads(found["limits"])),
+        options=json.loads(found["options"]),
         fence=found["fence"] + 1,
         priority=found["priority"],
     )
-    return with_transcript(conn, view)
+    return with_transcript(conn, view, agent.rewriters)
 
 
 def _stored_epoch(conn: Connection, found: Mapping[str, Json]) -> tuple[Epoch, Sent | None]:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from sqlalchemy import case, select
+from sqlalchemy import case, func, select
 
 from wakeful.loop.plan import Planned
 from wakeful.store.tables import action_call
@@ -49,6 +49,7 @@ def load_outcomes(conn: Connection, run_id: str) -> tuple[Outcome, ...]:
         select(*(action_call.c[name] for name in columns), failed.label("failed"))
         .where(action_call.c.run_id == run_id, action_call.c.status.in_((*_EXECUTED, *_ANSWERED)))
         .where(action_call.c.result_seq.is_not(None))  # those of an open step count when it closes
+        .where(action_call.c.parent.is_(None))
         .order_by(action_call.c.step, action_call.c.index_, action_call.c.inner)
     )
     return tuple(
@@ -63,6 +64,17 @@ def load_outcomes(conn: Connection, run_id: str) -> tuple[Outcome, ...]:
         )
         for row in conn.execute(query)
     )
+
+
+def load_within(conn: Connection, run_id: str) -> dict[str, int]:
+    """Return how often actions ran inside other calls of a run's closed steps, by tool name."""
+    query = (
+        select(action_call.c.action, func.count())
+        .where(action_call.c.run_id == run_id, action_call.c.status.in_(_EXECUTED))
+        .where(action_call.c.result_seq.is_not(None), action_call.c.parent.is_not(None))
+        .group_by(action_call.c.action)
+    )
+    return {action: count for action, count in conn.execute(query)}  # noqa: C416  (rows are no pairs to mypy)
 
 
 def _retryable(result: str | None) -> bool | None:

@@ -60,6 +60,7 @@ class Planned:
             "step": run.step,
             "index_": inv.index,
             "inner": inv.inner,
+            "parent": inv.parent or None,
             "call_id": inv.call.id,
             "tool": inv.call.tool,
             "action": inv.action,
@@ -155,7 +156,7 @@ def _cut() -> ActionResult:
 async def plan(agent: BuiltAgent, run: Run, proposals: Sequence[Invocation]) -> list[Planned]:
     """Judge the proposals; nothing is stored yet and nobody is asked."""
     judged = await judge(agent.plugins, agent.reviewer, run, proposals, agent.actions)
-    return [_planned(agent, item) for item in judged]
+    return [planned_as(agent, item) for item in judged]
 
 
 def unplanned(proposals: Sequence[Invocation]) -> list[Planned]:
@@ -167,7 +168,8 @@ def unplanned(proposals: Sequence[Invocation]) -> list[Planned]:
     ]
 
 
-def _planned(agent: BuiltAgent, judged: Judged) -> Planned:
+def planned_as(agent: BuiltAgent, judged: Judged) -> Planned:
+    """Return what becomes of a judged proposal."""
     inv = judged.invocation
     if inv.refusal is not None:
         return Planned(judged, "refused", inv.refusal)

@@ -66,11 +66,19 @@ async def _calls(live: Live, number: int, calls: Mapping[str, Call]) -> tuple[li
     query = (
         select(action_call)
         .where(action_call.c.run_id == live.run.id, action_call.c.step == number)
+        .where(action_call.c.parent.is_(None))
         .order_by(action_call.c.index_, action_call.c.inner)
     )
     found = await live.store.read(lambda conn: conn.execute(query).mappings().all())
     planned: list[Planned] = []
-    work = Work()
+    work = Work(resumed=True)
+    nested = (
+        select(action_call.c.parent)
+        .where(action_call.c.run_id == live.run.id, action_call.c.step == number)
+        .where(action_call.c.parent.is_not(None))
+        .distinct()
+    )
+    work.nested.update(await live.store.read(lambda conn: conn.execute(nested).scalars().all()))
     for item in map(dict, found):
         inv = _invocation(item, calls)
         raw = await load_raw(live.store, item)

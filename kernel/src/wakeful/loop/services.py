@@ -5,12 +5,24 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from attrs import define, field
 
 from wakeful.loop.statements import save_state
-from wakeful.types import Action, Clock, IdSource, Json, NotAvailableError, Reply, Run, Services, Tx
+from wakeful.types import (
+    Action,
+    ActionResult,
+    Clock,
+    Event,
+    IdSource,
+    Json,
+    NotAvailableError,
+    Reply,
+    Run,
+    Services,
+    Tx,
+)
 
 if TYPE_CHECKING:
     from sqlalchemy import Executable
@@ -20,7 +32,15 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("wakeful")
 
-Asker = Callable[[Run, str, str], Awaitable[Reply]]
+Caller = Callable[[str, Json, int], Awaitable[ActionResult]]
+
+
+class Asker(Protocol):
+    """Answers a plugin's question to the model of a run in progress."""
+
+    def __call__(self, run: Run, kind: str, text: str, *, alone: bool = False) -> Awaitable[Reply]:
+        """Ask; see ``Services.ask``."""
+        ...
 
 
 @define(eq=False)
@@ -49,12 +69,12 @@ class PluginServices:
         """Run a SELECT on the store and return its rows."""
         return await self._store().read(lambda conn: conn.execute(statement).all())
 
-    async def ask(self, run: Run, kind: str, text: str) -> Reply:
-        """Ask the run's model with its stable prefix plus one trailing text."""
+    async def ask(self, run: Run, kind: str, text: str, *, alone: bool = False) -> Reply:
+        """Ask the run's model with its stable prefix plus one trailing text, or that text alone."""
         if self.asker is None:
             msg = f"plugin {self.plugin!r} asked a model outside of an agent"
             raise NotAvailableError(msg)
-        return await self.asker(run, kind, text)
+        return await self.asker(run, kind, text, alone=alone)
 
     async def save(self, run: Run, values: Mapping[str, Json]) -> None:
         """Store values in this plugin's namespace of the conversation, at once."""
@@ -82,7 +102,8 @@ class PluginServices:
 class Context:
     """The context of one execution, or of one result on its way through the stages.
 
-    ``pending`` collects what is put; the step applies it in call order when it closes.
+    ``pending`` collects what is put; the step applies it in call order when it closes. ``earlier`` is what
+    the call that this one is a part of has put. ``caller`` runs inner calls, ``listener`` hears of events.
     """
 
     run: Run
@@ -91,6 +112,9 @@ class Context:
     owner: str
     pending: list[tuple[str, str, Json]]
     tx: Tx | None = None
+    earlier: Sequence[tuple[str, str, Json]] = ()
+    caller: Caller | None = None
+    listener: Callable[[Event], Awaitable[None]] | None = None
 
     @property
     def idempotency_key(self) -> str:
@@ -99,11 +123,25 @@ class Context:
 
     def get(self, key: str, default: Json = None) -> Json:
         """Return a value of the declaring plugin's state, own writes of this step included."""
-        for owner, name, value in reversed(self.pending):
-            if owner == self.owner and name == key:
-                return value
+        for puts in (self.pending, self.earlier):
+            for owner, name, value in reversed(puts):
+                if owner == self.owner and name == key:
+                    return value
         return self.run.state.get(self.owner, {}).get(key, default)
 
     def put(self, key: str, value: Json) -> None:
         """Set a value of the declaring plugin's state."""
         self.pending.append((self.owner, key, value))
+
+    async def call(self, action: str, args: Mapping[str, Json], *, inner: int) -> ActionResult:
+        """Run another action as a part of this call; see ``wakeful.types.ActionContext``."""
+        if self.caller is None:
+            raise NotAvailableError(
+                f"{action} cannot be called here: only an action that runs may call others"
+            )
+        return await self.caller(action, args, inner)
+
+    async def emit(self, event: Event) -> None:
+        """Pass an event to whoever streams the run."""
+        if self.listener is not None:
+            await self.listener(event)

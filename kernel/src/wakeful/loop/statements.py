@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from attrs import evolve
@@ -170,6 +170,15 @@ def append_rows(conn: Connection, run_: Run, rows: Sequence[Row], now: datetime)
         ],
     )
     return numbered
+
+
+def close_nested(conn: Connection, run_id: str, parents: Iterable[str], seq: int) -> None:
+    """Give inner calls the row of their outer call, and end those that were cut off, as it closes."""
+    for parent in sorted(parents):
+        mine = (action_call.c.run_id == run_id) & (action_call.c.parent == parent)
+        conn.execute(update(action_call).where(mine).values(result_seq=seq))
+        cut = update(action_call).where(mine, action_call.c.status == "intended")
+        conn.execute(cut.values(status="cancelled", success=False, code="CANCELLED"))
 
 
 def save_state(conn: Connection, conversation_id: str, puts: Sequence[tuple[str, str, Json]]) -> None:

@@ -237,7 +237,7 @@ def _unmet(live: Live, status: RunStatus) -> list[str]:
     """Name the actions that had to run more often than they did, once the run is over."""
     if status is not RunStatus.COMPLETED:
         return []
-    counts = Counter(name for name, _, _ in live.run.done)
+    counts = Counter(name for name, _, _ in live.run.done) + live.within
     return [
         f"{name} ran {counts[name]} times and had to run {action.min_executions}"
         for name, action in sorted(live.agent.actions.items())

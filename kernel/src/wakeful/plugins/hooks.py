@@ -38,6 +38,7 @@ from wakeful.types import (
     PluginError,
     Problem,
     Provider,
+    Relief,
     Reviewer,
     Run,
     Section,
@@ -111,6 +112,15 @@ class AgentPlugins(Registry):
                 for impl, task in tasks
             ]
         )
+
+    def reliefs(self, agent: AgentView) -> tuple[tuple[str, Relief], ...]:
+        """Return (plugin, strategy) by (share, order, name, plugin).
+
+        Raises:
+            PluginError: a plugin failed.
+        """
+        found = self.merged("prompt_relief", {"agent": agent}, Relief)
+        return tuple(sorted(found, key=lambda pair: (pair[1].share, pair[1].order, pair[1].name, pair[0])))
 
     # ---- slots
     def window(self, agent: AgentView) -> Window | None:

@@ -13,7 +13,7 @@ from typing import ClassVar, cast
 from sqlalchemy import Boolean, Float, Index, Integer, MetaData, String, Table, UniqueConstraint
 from sqlalchemy import text as sql
 from sqlalchemy.orm import registry
-from sqlmodel import SQLModel
+from sqlmodel import Field, SQLModel
 
 from wakeful.store import columns as c
 from wakeful.types.enums import Disposition, RowKind, RunStatus, Trust
@@ -129,6 +129,7 @@ class Run(KernelTable, table=True):
     epoch: int = c.number()
     context: str = c.json("[]")
     limits: str = c.json()
+    options: str = c.json()
     parent_run: str | None = c.optional()
     parent_step: int | None = c.optional(Integer)
     steps: int = c.number()
@@ -202,7 +203,10 @@ class ModelCall(KernelTable, table=True):
 
 
 class ActionCall(KernelTable, table=True):
-    """One execution of an action; ``key`` is its idempotency key, ``result_seq`` its transcript row."""
+    """One execution of an action; ``key`` is its idempotency key, ``result_seq`` its transcript row.
+
+    ``parent`` is the key of the call that it is a part of, e.g. of a loop.
+    """
 
     __tablename__ = "action_call"
     __table_args__ = (Index(None, "run_id", "step"), c.one_of("status", CALL_STATUSES))
@@ -212,6 +216,7 @@ class ActionCall(KernelTable, table=True):
     step: int = c.number()
     index_: int = c.number()
     inner: int = c.number()
+    parent: str | None = c.optional()
     call_id: str = c.text()
     tool: str = c.text()
     action: str = c.text()
@@ -268,6 +273,21 @@ class Epoch(KernelTable, table=True):
     created_at: datetime = c.moment()
 
 
+class Rewrite(KernelTable, table=True):
+    """One rewrite of what an agent is sent of a conversation; ``changes`` as JSON, later ones count."""
+
+    __tablename__ = "rewrite"
+
+    conversation_id: str = c.part(refers="conversation.id")
+    agent: str = c.part()
+    number: int = c.part(kind=Integer)
+    run_id: str = c.text()
+    reason: str = c.text()
+    share: float = Field(default=0.0, nullable=False, sa_column_kwargs={"server_default": sql("0")})
+    changes: str = c.json("[]")
+    created_at: datetime = c.moment()
+
+
 def _table(model: type[KernelTable]) -> Table:
     return cast("Table", model.__table__)  # type: ignore[attr-defined]  # set by SQLModel's metaclass
 
@@ -281,3 +301,4 @@ action_call = _table(ActionCall)
 plugin_state = _table(PluginState)
 declaration = _table(Declaration)
 epoch = _table(Epoch)
+rewrite = _table(Rewrite)

@@ -67,6 +67,7 @@ class Inbox(KernelTable, table=True):
     user: str = c.text()
     text: str = c.text()
     run_id: str = c.text(None)
+    options: str = c.json()
     taken: int = c.number()
     created_at: datetime = c.moment()
 

@@ -12,7 +12,7 @@ from sqlalchemy import func, select
 
 from wakeful.app import Agent
 from wakeful.app import open as open_app
-from wakeful.loop.opening import load_rows
+from wakeful.loop.transcript import load_rows
 from wakeful.store.tables import run
 from wakeful.testing.clock import FakeClock
 from wakeful.testing.ids import FakeIds

@@ -18,6 +18,7 @@ from wakeful.types.actions import (
     failure,
     tool_name,
 )
+from wakeful.types.agent import AgentView, Limits, Retry
 from wakeful.types.artifacts import Artifact, ContentWriter, Files, Spooled
 from wakeful.types.enums import (
     Disposition,
@@ -50,6 +51,7 @@ from wakeful.types.events import (
     Delta,
     EpochStarted,
     Event,
+    MessageChanged,
     Notice,
     PrefixBreak,
     ReplyReceived,
@@ -97,13 +99,10 @@ from wakeful.types.protocols import (
 )
 from wakeful.types.run import (
     ActionContext,
-    AgentView,
     Answer,
     Clock,
     IdSource,
-    Limits,
     Outcome,
-    Retry,
     Run,
     Services,
     Tx,
@@ -119,6 +118,7 @@ from wakeful.types.transcript import (
     dump_item,
     load_item,
 )
+from wakeful.types.view import Change, ChangeKind, Relief, Rewrites
 from wakeful.types.work import (
     Claim,
     Handler,
@@ -146,6 +146,8 @@ __all__ = [
     "Break",
     "Call",
     "CallJudged",
+    "Change",
+    "ChangeKind",
     "Claim",
     "Clock",
     "ConfigError",
@@ -181,6 +183,7 @@ __all__ = [
     "Limits",
     "Lineage",
     "Marks",
+    "MessageChanged",
     "Middleware",
     "Model",
     "ModelError",
@@ -201,6 +204,7 @@ __all__ = [
     "Problem",
     "Profile",
     "Provider",
+    "Relief",
     "Reply",
     "ReplyReceived",
     "Request",
@@ -209,6 +213,7 @@ __all__ = [
     "ResultCode",
     "Retry",
     "Reviewer",
+    "Rewrites",
     "Row",
     "RowKind",
     "Run",

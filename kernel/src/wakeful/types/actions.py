@@ -276,6 +276,7 @@ class Invocation:
         action: tool name of the action.
         args: checked and coerced arguments.
         refusal: a result that stands instead of an execution (unknown tool, wrong arguments).
+        parent: key of the call that it is a part of, e.g. of a loop; empty for a call of the model.
     """
 
     key: str
@@ -285,6 +286,7 @@ class Invocation:
     action: str
     args: Json
     refusal: ActionResult | None = None
+    parent: str = ""
 
 
 @frozen

@@ -95,6 +95,24 @@ class ActionEnded:
 
 
 @frozen
+class MessageChanged:
+    """What is sent of a row changed, or (``expanded``) its original was shown again. Rows stay as they are.
+
+    ``kind`` is ``compacted``, ``expired``, ``removed``, ``shortened`` or ``expanded``; ``index`` is the
+    item's place in the row, ``turn`` the turn that added it.
+    """
+
+    run_id: str
+    kind: str
+    sequence: int
+    index: int
+    turn: int
+    reason: str
+    tokens_saved: int
+    plugin: str = ""
+
+
+@frozen
 class Notice:
     """Something failed or was left out without breaking the run; ``source`` names who."""
 
@@ -120,6 +138,7 @@ Event = (
     | CallJudged
     | ActionStarted
     | ActionEnded
+    | MessageChanged
     | Notice
     | RunEnded
 )

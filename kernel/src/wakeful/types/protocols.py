@@ -15,11 +15,12 @@ from wakeful.types.actions import (
     Judgement,
     Offered,
 )
+from wakeful.types.agent import AgentView
 from wakeful.types.enums import Phase, Trust
 from wakeful.types.events import Delta
 from wakeful.types.json import Json
 from wakeful.types.prompt import Draft, Profile, Reply, Request
-from wakeful.types.run import ActionContext, AgentView, Run, Tx
+from wakeful.types.run import ActionContext, Run, Tx
 from wakeful.types.transcript import Call, View
 
 Emit = Callable[[Delta], Awaitable[None]]
@@ -150,9 +151,15 @@ class Offer(Protocol):
     def resolve(
         self, call: Call, catalogue: Mapping[str, Action], decision: Json
     ) -> Sequence[tuple[str, Json]] | ActionResult:
-        """Return (tool name, arguments) of each execution, or the failed result that answers.
+        """Return (tool name, arguments) of each execution, or the failed result that answers the call.
 
-        A tool name that no action has may be passed on: it is repaired, or refused with near names.
+        A failed result in place of arguments answers that one and leaves the others alone. A tool name that
+        no action has may be passed on: it is repaired, or refused with near names.
+
+        Args:
+            call: the call as the model wrote it.
+            catalogue: what may be called, by tool name.
+            decision: what :meth:`open` decided for the epoch in force.
         """
         ...
 

@@ -10,15 +10,19 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from attrs import field, frozen
 
-from wakeful.types.actions import Action
+from wakeful.types.actions import Action, ActionResult
+from wakeful.types.agent import AgentView, Limits
 from wakeful.types.artifacts import Files
 from wakeful.types.enums import Disposition, RowKind, RunStatus, Trust
 from wakeful.types.json import Json
-from wakeful.types.prompt import Epoch, Fragment, Kept, Profile, Reply, Sent, Usage
+from wakeful.types.prompt import Epoch, Fragment, Kept, Reply, Sent, Usage
 from wakeful.types.transcript import Row
+from wakeful.types.view import Rewrites
 
 if TYPE_CHECKING:
     from sqlalchemy import Executable
+
+    from wakeful.types.events import Event
 
 
 class Clock(Protocol):
@@ -66,8 +70,11 @@ class Services(Protocol):
         """Run a SELECT on the store and return its rows."""
         ...
 
-    async def ask(self, run: Run, kind: str, text: str) -> Reply:
-        """Ask the run's model with its stable prefix plus one trailing text; journalled as ``kind``."""
+    async def ask(self, run: Run, kind: str, text: str, *, alone: bool = False) -> Reply:
+        """Ask the run's model with its stable prefix plus one trailing text; journalled as ``kind``.
+
+        With ``alone`` the text is all that is asked: no prefix, no tools, no history.
+        """
         ...
 
     async def save(self, run: Run, values: Mapping[str, Json]) -> None:
@@ -93,51 +100,6 @@ class Tx(Protocol):
     async def all(self, statement: Executable) -> Sequence[Any]:
         """Run a statement and return its rows."""
         ...
-
-
-@frozen
-class Limits:
-    """Limits of a run; 0 = none. Shared with its sub-agents.
-
-    Args:
-        steps: model calls.
-        seconds: wall-clock time.
-        tokens: input and output tokens together.
-        cost: US dollars, where prices are known.
-    """
-
-    steps: int = 50
-    seconds: float = 900.0
-    tokens: int = 0
-    cost: float = 0.0
-
-
-@frozen
-class Retry:
-    """How long transient faults of a provider are waited out.
-
-    Args:
-        total_s: seconds after the first try beyond which no other one starts; 0 = never try again.
-    """
-
-    total_s: float = 120.0
-
-
-@frozen
-class AgentView:
-    """One agent as its plugins see it. Values only: a plugin gets its services when it is built.
-
-    Args:
-        name: the agent's name in the file.
-        model: ``scheme:name``.
-        profile: facts about the model.
-        limits: see :class:`Limits`.
-    """
-
-    name: str
-    model: str
-    profile: Profile
-    limits: Limits
 
 
 @frozen
@@ -183,6 +145,9 @@ class Run:
         kept, previous: for layouts, see :class:`Draft`.
         state: plugin name to what it saved for this conversation.
         outcomes: how the calls of its closed steps ended, in call order.
+        within: tool name to how often it ran inside other calls, e.g. of a loop; those have no outcome here.
+        rewrites: what is sent otherwise than it is stored; see :class:`Rewrites`.
+        options: plugin name to what the caller set for this run alone.
         usage: what the run has used so far.
         tokens_per_char: tokens that a character of a request is, for estimates: at first a quarter, the usual
             rule of thumb for English; after a reply whose usage was reported, what it was in that request.
@@ -207,6 +172,9 @@ class Run:
     previous: Sent | None = field(repr=False, default=None)
     state: Mapping[str, Mapping[str, Json]] = field(repr=False, factory=dict)
     outcomes: tuple[Outcome, ...] = field(repr=False, default=())
+    within: Mapping[str, int] = field(repr=False, factory=dict)
+    rewrites: Rewrites = Rewrites()
+    options: Mapping[str, Mapping[str, Json]] = field(repr=False, factory=dict)
     usage: Usage = Usage()
     tokens_per_char: float = 0.25
     limits: Limits = Limits()
@@ -250,6 +218,29 @@ class ActionContext(Protocol):
 
     def put(self, key: str, value: Json) -> None:
         """Set a value of the declaring plugin's state; applied in call order when the step closes."""
+        ...
+
+    async def call(self, action: str, args: Mapping[str, Json], *, inner: int) -> ActionResult:
+        """Run another action as a part of this call, and return its result as the action gave it.
+
+        It is checked, judged, limited, journalled and executed like a call of the model, under the key
+        ``<this key>/<inner>``; nothing enters the transcript. When this call runs again after a crash, an
+        inner call that has its result gives it again and is not executed; one that began, has none and
+        must not run twice is ``OUTCOME_UNKNOWN``. So the calling action is declared ``idempotent``, and
+        gives the same ``inner`` to the same call each time.
+
+        Args:
+            action: its tool name.
+            args: its arguments, unchecked.
+            inner: the call's place within this one, from 0.
+
+        Returns:
+            A failed result too when the call was refused, denied, or waits for a person.
+        """
+        ...
+
+    async def emit(self, event: Event) -> None:
+        """Pass an event to whoever streams the run; it is not stored."""
         ...
 
 

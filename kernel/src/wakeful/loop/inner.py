@@ -1,0 +1,186 @@
+"""Calls inside calls: what an action runs as a part of itself, with all that a model's own call goes through.
+
+Loops, sub-agents and flows run other actions this way. Each inner call is judged, limited and journalled
+under ``<key of the outer call>/<inner>``, so that the outer one can run again after a crash and gets what
+had its result instead of running it twice.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from attrs import define, evolve, field
+from sqlalchemy import select
+
+from wakeful.loop.execute import execute
+from wakeful.loop.live import Live
+from wakeful.loop.plan import Planned, ask_people, planned_as
+from wakeful.loop.recorded import load_raw, outcome_unknown
+from wakeful.loop.services import Context
+from wakeful.loop.writing import Writing
+from wakeful.policy import Judged, judge_one
+from wakeful.store.tables import action_call
+from wakeful.tools.arguments import check_arguments
+from wakeful.tools.offer import unknown_tool
+from wakeful.types import ActionResult, Invocation, Json, Judgement, Verdict, failure
+
+if TYPE_CHECKING:
+    from wakeful.loop.close import Put, Work
+
+#: Inner calls of a step that judges see beside the step's own calls: the newest ones. A loop may have
+#: thousands, and each is judged; what must be counted over all of them belongs in a limit.
+SEEN = 200
+#: How deep calls may stand in each other: a loop in a sub-agent in a loop, and one more.
+DEEPEST = 4
+
+#: Writes to plugins' state that an outer call collects before it keeps only the last of each name.
+PUTS = 1_000
+
+_UNDECIDED = frozenset({"held", "approved", "executing"})
+
+
+@define(eq=False)
+class Inner:
+    """Runs the inner calls of the calls of one step.
+
+    Args:
+        live: the run.
+        planned: the step's own calls, which judges see first.
+        work: what the step has given so far.
+    """
+
+    live: Live
+    planned: Sequence[Planned]
+    work: Work
+    _seen: deque[Invocation] = field(init=False, factory=lambda: deque(maxlen=SEEN))
+    _writing: Writing = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._writing = Writing(self.live)
+
+    async def call(
+        self, outer: Invocation, puts: list[Put], name: str, args: Json, inner: int
+    ) -> ActionResult:
+        """Return the result of one inner call; see ``ActionContext.call``.
+
+        Raises:
+            StoreError: the journal cannot be written.
+            FencedError: another process took the run over.
+        """
+        key = f"{outer.key}/{inner}"
+        inv = Invocation(key, outer.call, outer.index, inner, name, args, parent=outer.key)
+        self.work.nested.add(outer.key)
+        known = await self._known(inv, puts) if self.work.resumed else None
+        if isinstance(known, ActionResult):
+            self._seen.append(inv)
+            return known
+        item = known or await self._plan(inv, outer)
+        if item.result is not None:
+            return item.result
+        return await self._run(item.invocation, puts)
+
+    async def flush(self) -> None:
+        """Wait until every result is stored."""
+        await self._writing.flush()
+
+    async def _plan(self, inv: Invocation, outer: Invocation) -> Planned:
+        """Check and judge a call and store that it will be run, or why not."""
+        live = self.live
+        inv = self._checked(inv)
+        earlier = [item.judged for item in self.planned if item.invocation.key != outer.key]
+        agent = live.agent
+        judged = await judge_one(
+            agent.plugins,
+            agent.reviewer,
+            evolve(live.run, within=live.within),
+            inv,
+            agent.actions,
+            earlier,
+            tuple(self._seen),
+        )
+        self._seen.append(judged.invocation)
+        item = planned_as(agent, judged)
+        if item.result is None:
+            live.within[inv.action] += 1
+        if item.status == "held":
+            async with live.store.transaction(durable=True) as tx:
+                (item,) = await ask_people(agent, tx, live.run, [item])
+                now = live.clock.now()
+                await tx.conclude(lambda conn: live.journal.plan(conn, live.run, [item], now))
+            return item
+        once = item.result is None and not agent.actions[inv.action].reruns
+        await self._writing.intent(item.columns(live.run, live.clock.now()), durable=once)
+        return item
+
+    def _checked(self, inv: Invocation) -> Invocation:
+        """Return the call with its arguments checked, or with what refuses it."""
+        actions = self.live.agent.actions
+        action = actions.get(inv.action)
+        if action is None:
+            return evolve(inv, refusal=unknown_tool(inv.action, actions))
+        if inv.key.count("/") > DEEPEST + 1:
+            message = f"calls may stand in each other {DEEPEST} deep, and {action.name} would be deeper"
+            return evolve(inv, refusal=failure("NESTED_TOO_DEEP", message))
+        checked = check_arguments(action, inv.args)
+        if isinstance(checked, ActionResult):
+            return evolve(inv, refusal=checked)
+        return evolve(inv, args=checked)
+
+    async def _run(self, inv: Invocation, puts: list[Put]) -> ActionResult:
+        """Execute a planned call; its result is stored with whatever is written next."""
+        live = self.live
+        action = live.agent.actions[inv.action]
+        own: list[Put] = []
+        services = live.agent.services.get(action.owner) or live.agent.services[""]
+        ctx = Context(live.run, inv.key, services, action.owner, own, earlier=puts)
+        ctx.caller, ctx.listener = partial(self.call, inv, own), live.emit
+        result = await execute(action, inv.args, ctx, live.agent.middleware, live.redactor)
+        result = live.redactor.result(result)
+        _add(puts, own)
+        await self._writing.result(inv.key, result, own)
+        return result
+
+    async def _known(self, inv: Invocation, puts: list[Put]) -> ActionResult | Planned | None:
+        """Return what the journal has of a call that an earlier process may have made.
+
+        Returns:
+            Its result; or the call itself if it is to run again; or None if it was never made.
+        """
+        live = self.live
+        query = select(action_call).where(action_call.c.key == inv.key)
+        found = await live.store.read(lambda conn: conn.execute(query).mappings().first())
+        if found is None:
+            return None
+        item = dict(found)
+        raw = await load_raw(live.store, item)
+        if item["status"] == "intended" and raw is None:
+            live.within[inv.action] += 1
+            action = live.agent.actions.get(item["action"])
+            if action is not None and action.reruns:
+                return _again(inv, item)
+            raw = outcome_unknown(inv.action)
+            await live.journal.result(live.run, inv.key, raw, "unknown")
+            return raw
+        if item["status"] in _UNDECIDED:
+            return raw or failure("POLICY_APPROVAL_REQUIRED", f"{inv.action} waits for a person")
+        if item["status"] in {"done", "unknown"}:
+            live.within[inv.action] += 1
+            _add(puts, [(put[0], put[1], put[2]) for put in json.loads(item["puts"])])
+        return raw or failure("CANCELLED", "the call was cancelled before it finished")
+
+
+def _again(inv: Invocation, item: Mapping[str, Json]) -> Planned:
+    """Return a call that began in another process and may simply run again."""
+    same = evolve(inv, args=json.loads(item["args"]))
+    return Planned(Judged(same, Judgement(Verdict.ALLOW)), "intended")
+
+
+def _add(puts: list[Put], more: Sequence[Put]) -> None:
+    """Add what a call put to what its outer call has; of many to one name, the last counts."""
+    puts.extend(more)
+    if len(puts) > PUTS:
+        puts[:] = [(owner, key, value) for (owner, key), value in {put[:2]: put[2] for put in puts}.items()]

@@ -1,0 +1,61 @@
+"""What is stored of a conversation, as a run's first view has it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+from attrs import evolve
+from sqlalchemy import bindparam, select
+
+from wakeful.loop.codec import load_items
+from wakeful.loop.rewrites import with_rewrites
+from wakeful.store.tables import message, plugin_state
+from wakeful.types import Json, Kept, Row, RowKind, Run, Trust
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+# Built once: a statement that is built for every turn costs more than running it.
+_ROW_COLUMNS = ("seq", "kind", "items", "run_id", "turn", "step", "trust", "source", "meta")
+_ROWS = (
+    select(*(message.c[name] for name in _ROW_COLUMNS))
+    .where(message.c.conversation_id == bindparam("id_"))
+    .order_by(message.c.seq)
+)
+_STATE = select(plugin_state.c.plugin, plugin_state.c.key, plugin_state.c.value).where(
+    plugin_state.c.conversation_id == bindparam("id_")
+)
+
+
+def with_transcript(conn: Connection, view: Run, rewriters: Collection[str]) -> Run:
+    """Return ``view`` with the conversation's rows, kept state, plugin state and rewrites as stored.
+
+    Args:
+        conn: a connection.
+        view: the run.
+        rewriters: names of the agent's plugins whose rewrites count.
+    """
+    rows = load_rows(conn, view.conversation)
+    kept = tuple(
+        Kept(row.meta["after"], row.meta["hashes"], row.text)
+        for row in rows
+        if row.kind is RowKind.STATE
+        and row.meta.get("epoch") == view.epoch.id
+        and row.meta.get("agent", view.agent.name) == view.agent.name
+    )
+    state: dict[str, dict[str, Json]] = {}
+    for plugin, key, value in conn.execute(_STATE, {"id_": view.conversation}):
+        state.setdefault(plugin, {})[key] = json.loads(value)
+    return with_rewrites(conn, evolve(view, rows=rows, kept=kept, state=state), rewriters)
+
+
+def load_rows(conn: Connection, conversation_id: str) -> tuple[Row, ...]:
+    """Return all rows of a conversation in order."""
+    return tuple(
+        Row(seq, RowKind(kind), load_items(items), run_id, turn, step, Trust(trust), source, json.loads(meta))
+        for seq, kind, items, run_id, turn, step, trust, source, meta in conn.execute(
+            _ROWS, {"id_": conversation_id}
+        )
+    )

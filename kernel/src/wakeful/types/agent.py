@@ -1,0 +1,64 @@
+"""One agent as its plugins see it, and what its runs may use."""
+
+from __future__ import annotations
+
+from attrs import frozen
+
+from wakeful.types.prompt import Profile
+
+
+@frozen
+class Limits:
+    """Limits of a run; 0 = none. Shared with its sub-agents.
+
+    Args:
+        steps: model calls.
+        seconds: wall-clock time.
+        tokens: input and output tokens together.
+        cost: US dollars, where prices are known.
+    """
+
+    steps: int = 50
+    seconds: float = 900.0
+    tokens: int = 0
+    cost: float = 0.0
+
+
+@frozen
+class Retry:
+    """How long transient faults of a provider are waited out.
+
+    Args:
+        total_s: seconds after the first try beyond which no other one starts; 0 = never try again.
+    """
+
+    total_s: float = 120.0
+
+
+@frozen
+class AgentView:
+    """One agent as its plugins see it. Values only: a plugin gets its services when it is built.
+
+    Args:
+        name: the agent's name in the file.
+        model: ``scheme:name``.
+        profile: facts about the model.
+        limits: see :class:`Limits`.
+        context_tokens: what a request may take at most, the reply included; 0 = the model's window.
+    """
+
+    name: str
+    model: str
+    profile: Profile
+    limits: Limits
+    context_tokens: int = 0
+
+    @property
+    def budget(self) -> int:
+        """Tokens that a request may take, those reserved for the reply included."""
+        return min(self.context_tokens or self.profile.window, self.profile.window)
+
+    @property
+    def reserve(self) -> int:
+        """Tokens of the budget that are kept for the reply: the model's output limit, at most half of it."""
+        return min(self.profile.output, self.budget // 2)
