@@ -141,14 +141,9 @@ class Journal:
         """Store one raw result as soon as it is there, with what its action put."""
         values, kept = await self.result_values(key, result, status, puts)
 
-        kept = [ref] if ref else []
-        kept += [value.ref for value in result.outputs.values() if isinstance(value, Spooled)]
-
         def write(conn: Connection) -> None:
             guard(conn, run_)
             conn.execute(SET_RESULT, values)
-            for each in kept:
-                conn.execute(keep(run_.conversation, each))
             for each in kept:
                 conn.execute(keep(run_.conversation, each))
 
