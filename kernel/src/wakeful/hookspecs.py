@@ -33,6 +33,7 @@ import pluggy
 
 from wakeful.types import (
     Action,
+    AgentType,
     AgentView,
     Answer,
     Approvals,
@@ -47,6 +48,7 @@ from wakeful.types import (
     NameRepair,
     Offer,
     Provider,
+    Reference,
     Relief,
     Reviewer,
     Run,
@@ -149,6 +151,14 @@ class AgentHooks(Protocol):
         """
 
     @_hook(Kind.DECLARE)
+    def tool_references(self, agent: AgentView) -> Sequence[Reference]:
+        """Say where arguments may be taken from: ``{"$from": "<name>…"}``. Merged by name.
+
+        The kernel has ``conversation[n]``, the text of a row. An argument that is exactly such an object is
+        replaced before it is checked and judged; how far the value may be believed travels with it.
+        """
+
+    @_hook(Kind.DECLARE)
     def tool_middleware(self, agent: AgentView) -> Sequence[Middleware]:
         """Give middleware around executions, outermost first by (order, name).
 
@@ -188,6 +198,20 @@ class AgentHooks(Protocol):
             None for no opinion. The strictest verdict wins; all reasons are stored.
         """
 
+    @_hook(Kind.JUDGE)
+    def policy_below(self, run: Run, child: Run, proposal: Invocation, action: Action) -> Judgement | None:
+        """Judge a call that a sub-agent of the run proposes, beside the sub-agent's own judges.
+
+        Args:
+            run: the run that delegated, directly or through another sub-agent, as it stands.
+            child: the sub-agent's run.
+            proposal: the call, its arguments checked.
+            action: what it would execute.
+
+        Returns:
+            None for no opinion. The strictest verdict of all judges wins.
+        """
+
     @_hook(Kind.SLOT)
     def policy_reviewer(self, agent: AgentView) -> Reviewer:
         """Resolve AUTO_REVIEW. Default: a person must approve."""
@@ -197,6 +221,13 @@ class AgentHooks(Protocol):
         """Store and settle approvals. Default: whatever needs one is denied."""
 
     # ---- run
+    @_hook(Kind.DECLARE)
+    def agent_types(self) -> Sequence[AgentType]:
+        """Name ways in which a turn decides its next step; ``type = "…"`` chooses one.
+
+        Merged by name; two of one name stop the agent and name both plugins. The kernel has ``loop``.
+        """
+
     @_hook(Kind.EVENT)
     async def turn_ended(self, run: Run, answer: Answer) -> None:
         """Observe the end of a turn, after its answer is stored."""

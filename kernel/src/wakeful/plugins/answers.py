@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from wakeful.plugins.hints import members
 from wakeful.types import (
     Action,
+    AgentType,
     BackgroundService,
     Fragment,
     Judgement,
@@ -17,6 +18,7 @@ from wakeful.types import (
     Middleware,
     Phase,
     Provider,
+    Reference,
     Relief,
     Section,
     Stage,
@@ -37,6 +39,8 @@ _FIELDS: dict[type, dict[str, type]] = {
     Middleware: {"order": int, "name": str},
     Relief: {"name": str, "order": int, "share": float, "until": float, "between_runs": bool},
     Provider: {"name": str},
+    AgentType: {"name": str},
+    Reference: {"name": str},
     BackgroundService: {"name": str},
     Lineage: {"owner": str, "locations": tuple, "depends_on": tuple},
     Judgement: {"verdict": Verdict, "reason": str, "code": str},

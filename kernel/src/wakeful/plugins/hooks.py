@@ -17,10 +17,11 @@ from attrs import evolve
 
 from wakeful.hookspecs import AgentHooks, PlatformHooks
 from wakeful.plugins import answers
-from wakeful.plugins.check import Impl
+from wakeful.plugins.fragments import retrieve, snapshot, split
 from wakeful.plugins.registry import Registry, check_unique, failed, sort
 from wakeful.types import (
     Action,
+    AgentType,
     AgentView,
     Answer,
     Approvals,
@@ -38,6 +39,7 @@ from wakeful.types import (
     PluginError,
     Problem,
     Provider,
+    Reference,
     Relief,
     Reviewer,
     Run,
@@ -86,8 +88,8 @@ class AgentPlugins(Registry):
 
     def state(self, run: Run) -> tuple[tuple[Fragment, ...], tuple[PluginError, ...]]:
         """Return the runtime-state fragments, by (order, name, plugin), and what failed."""
-        outcomes = [_snapshot(impl, run) for impl in self.impls("prompt_state")]
-        return _split(outcomes)
+        outcomes = [snapshot(impl, run) for impl in self.impls("prompt_state")]
+        return split(outcomes)
 
     async def context(
         self, run: Run, *, timeout_s: float = CONTEXT_TIMEOUT_S
@@ -102,10 +104,10 @@ class AgentPlugins(Registry):
         """
         async with asyncio.TaskGroup() as group:
             tasks = [
-                (impl, group.create_task(_retrieve(impl, run, timeout_s)))
+                (impl, group.create_task(retrieve(impl, run, timeout_s)))
                 for impl in self.impls("prompt_context")
             ]
-        return _split(
+        return split(
             [
                 # The caller was not cancelled, or the group would have raised: the plugin cancelled itself.
                 failed(impl, "it was cancelled from within") if task.cancelled() else task.result()
@@ -188,6 +190,17 @@ class AgentPlugins(Registry):
         found = self.merged("tool_actions", {"agent": agent}, Action)
         return tuple(action if action.owner else evolve(action, owner=plugin) for plugin, action in found)
 
+    def references(self, agent: AgentView) -> dict[str, Reference]:
+        """Return where arguments may be taken from, by name.
+
+        Raises:
+            PluginError: a plugin failed.
+            ConfigError: two references have one name; names both plugins.
+        """
+        found = list(self.merged("tool_references", {"agent": agent}, Reference))
+        check_unique(found, "reference", lambda reference: reference.name)
+        return {reference.name: reference for _, reference in found}
+
     def middleware(self, agent: AgentView) -> tuple[Middleware, ...]:
         """Return the middleware, outermost first, by (order, name, plugin)."""
         found = self.merged("tool_middleware", {"agent": agent}, Middleware)
@@ -207,8 +220,18 @@ class AgentPlugins(Registry):
         A plugin that raises, or answers with anything but a judgement, denies.
         """
         arguments = {"run": run, "proposal": proposal, "action": action, "earlier": earlier}
+        return self._judged("policy_verdict", arguments)
+
+    def verdicts_below(
+        self, run: Run, child: Run, proposal: Invocation, action: Action
+    ) -> tuple[Judgement, ...]:
+        """Return every opinion on a proposal of a sub-agent of ``run``; as :meth:`verdicts`."""
+        arguments = {"run": run, "child": child, "proposal": proposal, "action": action}
+        return self._judged("policy_below", arguments)
+
+    def _judged(self, hook: str, arguments: Mapping[str, object]) -> tuple[Judgement, ...]:
         found: list[Judgement] = []
-        for impl in self.impls("policy_verdict"):
+        for impl in self.impls(hook):
             try:
                 answer = impl.call(arguments)
                 if answer is not None:
@@ -218,6 +241,17 @@ class AgentPlugins(Registry):
         return tuple(found)
 
     # ---- run
+    def types(self) -> dict[str, AgentType]:
+        """Return the agent types of the plugins by name.
+
+        Raises:
+            PluginError: a plugin failed.
+            ConfigError: two types have one name; names both plugins.
+        """
+        found = list(self.merged("agent_types", {}, AgentType))
+        check_unique(found, "agent type", lambda each: each.name)
+        return {each.name: each for each in sort(found, lambda each: (each.name,))}
+
     async def turn_ended(self, run: Run, answer: Answer) -> tuple[PluginError, ...]:
         """Tell the plugins, one after the other in the order of the file, and return what failed."""
         failures: list[PluginError] = []
@@ -281,28 +315,3 @@ class PlatformPlugins(Registry):
                 found.append((plugin, lineage))
         check_unique(found, "lineage", lambda lineage: lineage.owner)
         return sort(found, lambda lineage: (lineage.owner,))
-
-
-def _snapshot(impl: Impl, run: Run) -> list[tuple[str, Fragment]] | PluginError:
-    try:
-        return [(impl.plugin, each) for each in answers.many(impl.call({"run": run}), Fragment)]
-    except Exception as error:  # noqa: BLE001  (the request goes out without this plugin's fragments)
-        return failed(impl, error)
-
-
-async def _retrieve(impl: Impl, run: Run, timeout_s: float) -> list[tuple[str, Fragment]] | PluginError:
-    try:
-        async with asyncio.timeout(timeout_s) as limit:
-            answer = await impl.call({"run": run})
-        return [(impl.plugin, each) for each in answers.many(answer, Fragment)]
-    except Exception as error:  # noqa: BLE001  (the turn goes on without this plugin's block)
-        late = isinstance(error, TimeoutError) and limit.expired()
-        return failed(impl, f"no answer within {timeout_s:g} seconds" if late else error)
-
-
-def _split(
-    outcomes: Sequence[list[tuple[str, Fragment]] | PluginError],
-) -> tuple[tuple[Fragment, ...], tuple[PluginError, ...]]:
-    found = [pair for outcome in outcomes if isinstance(outcome, list) for pair in outcome]
-    failures = tuple(outcome for outcome in outcomes if isinstance(outcome, PluginError))
-    return sort(found, lambda fragment: (fragment.order, fragment.name)), failures

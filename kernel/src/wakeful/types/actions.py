@@ -12,6 +12,7 @@ from wakeful.types.artifacts import Artifact
 from wakeful.types.enums import Disposition, Effect, Trust, Verdict
 from wakeful.types.json import Json, canonicalise
 from wakeful.types.prompt import Section, Tool
+from wakeful.types.references import Provenance
 from wakeful.types.transcript import Call
 
 if TYPE_CHECKING:
@@ -218,6 +219,8 @@ class Action:
         timeout_s: seconds before a call is given up.
         max_executions, min_executions: per run; None = no limit.
         spill_chars: bound of one output in characters; None = the agent's, 0 = never spill.
+        spill_kind: what its outputs are where that is not seen from them: ``table``, ``json``, ``text``,
+            ``media``.
         expiration: how results age; None = the default of their message type.
         directives_allowed: whether its directives are shown.
         message_type: ``action-result``, or another kind for results of loops and sub-agents.
@@ -244,6 +247,7 @@ class Action:
     max_executions: int | None = None
     min_executions: int | None = None
     spill_chars: int | None = None
+    spill_kind: str = ""
     expiration: Expiration | None = None
     directives_allowed: bool = True
     message_type: str = "action-result"
@@ -277,6 +281,7 @@ class Invocation:
         args: checked and coerced arguments.
         refusal: a result that stands instead of an execution (unknown tool, wrong arguments).
         parent: key of the call that it is a part of, e.g. of a loop; empty for a call of the model.
+        provenance: where arguments came from that were taken from somewhere, by a ``$from``.
     """
 
     key: str
@@ -287,6 +292,7 @@ class Invocation:
     args: Json
     refusal: ActionResult | None = None
     parent: str = ""
+    provenance: tuple[Provenance, ...] = ()
 
 
 @frozen

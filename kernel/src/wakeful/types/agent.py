@@ -16,12 +16,16 @@ class Limits:
         seconds: wall-clock time.
         tokens: input and output tokens together.
         cost: US dollars, where prices are known.
+        sub_agents: runs of sub-agents that a run may start, those of its sub-agents counted.
+        depth: how deep sub-agents may stand in each other.
     """
 
     steps: int = 50
     seconds: float = 900.0
     tokens: int = 0
     cost: float = 0.0
+    sub_agents: int = 20
+    depth: int = 3
 
 
 @frozen
@@ -45,6 +49,7 @@ class AgentView:
         profile: facts about the model.
         limits: see :class:`Limits`.
         context_tokens: what a request may take at most, the reply included; 0 = the model's window.
+        people: whether a plugin stores requests for people, so that a call can wait for one.
     """
 
     name: str
@@ -52,6 +57,7 @@ class AgentView:
     profile: Profile
     limits: Limits
     context_tokens: int = 0
+    people: bool = False
 
     @property
     def budget(self) -> int:

@@ -148,6 +148,8 @@ class Run:
         within: tool name to how often it ran inside other calls, e.g. of a loop; those have no outcome here.
         rewrites: what is sent otherwise than it is stored; see :class:`Rewrites`.
         options: plugin name to what the caller set for this run alone.
+        parent: id of the run that this one is a sub-agent's run of; empty for a run of its own.
+        given_words: for a sub-agent's run: the user's own words in the turn that it belongs to.
         usage: what the run has used so far.
         tokens_per_char: tokens that a character of a request is, for estimates: at first a quarter, the usual
             rule of thumb for English; after a reply whose usage was reported, what it was in that request.
@@ -175,6 +177,8 @@ class Run:
     within: Mapping[str, int] = field(repr=False, factory=dict)
     rewrites: Rewrites = Rewrites()
     options: Mapping[str, Mapping[str, Json]] = field(repr=False, factory=dict)
+    parent: str = ""
+    given_words: str = field(repr=False, default="")
     usage: Usage = Usage()
     tokens_per_char: float = 0.25
     limits: Limits = Limits()
@@ -194,7 +198,8 @@ class Run:
     def user_words(self) -> str:
         """The user's own words in this turn: the input and steering messages, joined by newlines."""
         own = {RowKind.USER, RowKind.STEER}
-        return "\n".join(row.text for row in self.rows if row.kind in own and row.turn == self.turn)
+        words = [row.text for row in self.rows if row.kind in own and row.turn == self.turn]
+        return "\n".join(filter(None, (self.given_words, *words)))
 
     @property
     def taint(self) -> Trust:
