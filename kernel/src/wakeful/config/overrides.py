@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import attrs
 from attrs import evolve, field, frozen
-from attrs.validators import ge, gt, matches_re, optional
+from attrs.validators import ge, gt, in_, matches_re, optional
 
 from wakeful.config.explain import Finding, WrongValueError, shown
 from wakeful.types import (
@@ -58,6 +58,10 @@ class ParamOverride:
     role: Literal["", "destination", "object", "value", "content"] | None = None
 
 
+#: What outputs may be said to be; empty: what they look like.
+SPILL_KINDS = ("", "table", "json", "text", "media")
+
+
 @frozen
 class ActionOverride:
     """What an agent changes about an action; None leaves it as declared. See :class:`Action`."""
@@ -80,6 +84,7 @@ class ActionOverride:
     max_executions: int | None = field(default=None, validator=optional(ge(0)))
     min_executions: int | None = field(default=None, validator=optional(ge(0)))
     spill_chars: int | None = field(default=None, validator=optional(ge(0)))
+    spill_kind: str | None = field(default=None, validator=optional(in_(SPILL_KINDS)))
     expiration: Expiration | None = field(default=None, validator=_check_expiration)
     directives_allowed: bool | None = None
 

@@ -50,6 +50,7 @@ _SETTINGS = frozenset(
         "max_executions",
         "min_executions",
         "spill_chars",
+        "spill_kind",
         "expiration",
         "directives_allowed",
     }
@@ -79,6 +80,7 @@ def action(
     max_executions: int | None = ...,
     min_executions: int | None = ...,
     spill_chars: int | None = ...,
+    spill_kind: str = ...,
     expiration: Expiration | None = ...,
     directives_allowed: bool = ...,
     tool_name: str | None = ...,

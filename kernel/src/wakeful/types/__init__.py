@@ -2,7 +2,6 @@
 
 from wakeful.types.actions import (
     Action,
-    ActionError,
     ActionResult,
     ApprovalRequest,
     Directive,
@@ -15,7 +14,6 @@ from wakeful.types.actions import (
     Offered,
     Param,
     ResultCode,
-    failure,
     tool_name,
 )
 from wakeful.types.agent import AgentView, Limits, Retry
@@ -72,6 +70,7 @@ from wakeful.types.events import (
     TextDelta,
     TextWithdrawn,
 )
+from wakeful.types.failures import ActionError, failure
 from wakeful.types.json import Json, canonical, canonicalise, clean, clean_text, digest
 from wakeful.types.names import NEAR_LIMIT, fold, meant, near
 from wakeful.types.prompt import (
