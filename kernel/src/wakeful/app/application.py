@@ -97,7 +97,15 @@ class App:
         return report(self._agent(agent), self._plans[agent])
 
     # ---- turns
-    async def send(self, agent: str, text: str, *, conversation: str | None = None, user: str = "") -> Answer:
+    async def send(
+        self,
+        agent: str,
+        text: str,
+        *,
+        conversation: str | None = None,
+        user: str = "",
+        options: Mapping[str, Mapping[str, Json]] | None = None,
+    ) -> Answer:
         """Run one turn and return its answer.
 
         Turns of one conversation run one after the other; others run at the same time.
@@ -107,21 +115,28 @@ class App:
             text: the input.
             conversation: id of the thread to continue, or of a new one; None starts a new one.
             user: the authenticated user.
+            options: plugin name to what holds for this run alone; each plugin says what it takes.
 
         Raises:
             NotFoundError, ConfigError: no such agent, or it could not be built.
             StoreError: the database cannot be used.
         """
-        return await self._turn(agent, text, conversation, user, _unheard)
+        return await self._turn(agent, text, conversation, user, options, _unheard)
 
     async def stream(
-        self, agent: str, text: str, *, conversation: str | None = None, user: str = ""
+        self,
+        agent: str,
+        text: str,
+        *,
+        conversation: str | None = None,
+        user: str = "",
+        options: Mapping[str, Mapping[str, Json]] | None = None,
     ) -> AsyncIterator[Event]:
         """Run one turn and yield its events as they happen, ``RunEnded`` last.
 
         Leaving the loop early cancels the run. Arguments and errors as for :meth:`send`.
         """
-        start = partial(self._turn, agent, text, conversation, user)
+        start = partial(self._turn, agent, text, conversation, user, options)
         async with aclosing(streamed(start)) as events:
             async for event in events:
                 yield event
@@ -161,12 +176,19 @@ class App:
 
     # ---- inside
     async def _turn(
-        self, name: str, text: str, conversation: str | None, user: str, emit: EmitEvent
+        self,
+        name: str,
+        text: str,
+        conversation: str | None,
+        user: str,
+        options: Mapping[str, Mapping[str, Json]] | None,
+        emit: EmitEvent,
     ) -> Answer:
         self._agent(name)
         ids = self._ambient.ids
         thread = conversation or ids.new("conv")
-        return await self._engine.turn(Input(ids.new("run"), thread, name, user, text), emit)
+        given = Input(ids.new("run"), thread, name, user, text, options or {})
+        return await self._engine.turn(given, emit)
 
     async def _resume(self, run_id: str, emit: EmitEvent) -> Answer:
         found = await self._find(run_id)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from typing import Any, Protocol, runtime_checkable
 
-from attrs import frozen
+from attrs import field, frozen
 from sqlalchemy import Connection, Executable, Select, insert, select, update
 
 from wakeful.loop.opening import busy
@@ -21,10 +21,12 @@ from wakeful.types import (
     Claim,
     Disposition,
     FencedError,
+    Json,
     RunStatus,
     WorkItem,
     WorkRuntime,
     canonical,
+    clean,
     clean_text,
 )
 
@@ -51,13 +53,14 @@ class SharesDatabase(Protocol):
 
 @frozen
 class Input:
-    """An input of a conversation, and the id of the run that will answer it."""
+    """An input of a conversation, the id of the run that will answer it, and what holds for that run."""
 
     run_id: str
     conversation: str
     agent: str
     user: str
     text: str
+    options: Mapping[str, Mapping[str, Json]] = field(factory=dict)
 
 
 @frozen
@@ -93,6 +96,7 @@ class Desk:
             "user": given.user,
             "text": clean_text(given.text),
             "run_id": given.run_id,
+            "options": canonical(clean(dict(given.options))),
             "created_at": now,
         }
 
@@ -218,12 +222,14 @@ def next_due(conn: Connection, item: WorkItem) -> Input | Left | Answer | None:
     if not waits(conn, run_id):
         return stored_answer(conn, run_id)
     oldest = (
-        select(inbox.c.run_id, inbox.c.conversation_id, inbox.c.agent, inbox.c.user, inbox.c.text)
+        select(*(inbox.c[name] for name in ("run_id", "conversation_id", "agent", "user", "text", "options")))
         .where(inbox.c.conversation_id == conversation, inbox.c.taken == 0)
         .order_by(inbox.c.id)
         .limit(1)
     )
-    return Input(*conn.execute(oldest).one())
+    row = conn.execute(oldest).one()
+    options = json.loads(row.options)
+    return Input(row.run_id, row.conversation_id, row.agent, row.user, row.text, options)
 
 
 def gone_on(conn: Connection, left: Left, item: WorkItem) -> Answer | None:

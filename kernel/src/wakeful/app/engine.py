@@ -15,13 +15,14 @@ from wakeful.app.items import cancelling, item_of, withdrawn
 from wakeful.app.plugins import Ambient
 from wakeful.app.runs import Runs, Waiter
 from wakeful.loop.agent import BuiltAgent
+from wakeful.loop.ends import Outcome
 from wakeful.loop.journal import Journal
 from wakeful.loop.late import carry_out
 from wakeful.loop.live import EmitEvent, Live
 from wakeful.loop.opening import Opened, Opening, open_turn, store_context, take_up
 from wakeful.loop.recover import give_up, recover
 from wakeful.loop.redact import Redactor
-from wakeful.loop.turn import Outcome, drive
+from wakeful.loop.turn import drive
 from wakeful.store.engine import Store
 from wakeful.types import (
     Answer,
@@ -227,8 +228,8 @@ class Engine:
 
     async def _open_and_drive(self, given: Input, claim: Claim) -> Answer:
         agent = self.agent(given.agent)
-        now, secret = self.ambient.clock.now(), self.ambient.ids.secret()
-        opening = Opening(given.run_id, given.conversation, given.user, given.text, secret, now)
+        now, secret, of = self.ambient.clock.now(), self.ambient.ids.secret(), given
+        opening = Opening(of.run_id, of.conversation, of.user, of.text, secret, now, of.options)
 
         def begin(conn: Connection) -> Opened | None:
             self.desk.hold(conn, claim)

@@ -90,8 +90,8 @@ class Opening:
     text: str
     secret: str
     now: datetime
-    priority: str = "interactive"
     options: Mapping[str, Mapping[str, Json]] = field(factory=dict)
+    priority: str = "interactive"
 
 
 @frozen
