@@ -58,7 +58,7 @@ class Recovery:
         earlier: Sequence[Invocation],  # noqa: ARG002  # the hook's signature
     ) -> Judgement | None:
         """Deny a call that cannot succeed, with the rule's code; loops are exempt."""
-        if action.message_type == _LOOP:
+        if action.message_type == _LOOP or proposal.parent:
             return None
         catalogue = self._services.catalogue(run)
 

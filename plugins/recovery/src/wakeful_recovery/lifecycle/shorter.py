@@ -1,0 +1,79 @@
+"""Shorter texts: what stands for a result, for arguments and for a long message."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from wakeful.types import Change, ChangeKind, Json, canonical
+from wakeful_recovery.lifecycle.ages import Aged
+
+#: Lines at the start of a rendered result that are the kernel's own: heading and code.
+_HEAD_LINES = 2
+
+
+def gone(result: Aged, kind: ChangeKind, reason: str) -> Change:
+    """Return the change that leaves of a result only a line."""
+    text = f"(this result is no longer shown: {reason}; {len(result.original):,} characters)"
+    return Change(*result.key, kind, text, reason=reason)
+
+
+def cut(result: Aged, length: int, reason: str, *, expandable: bool) -> Change:
+    """Return the change that keeps the first characters of a result and says so."""
+    note = f"first {length:,} of {len(result.original):,} characters"
+    return _compacted(result, note, result.original[:length], reason, expandable=expandable)
+
+
+def summarised(result: Aged, summary: str, reason: str) -> Change:
+    """Return the change that shows a summary instead of a result."""
+    note = f"summary of {len(result.original):,} characters"
+    return _compacted(result, note, summary, reason, expandable=True)
+
+
+def _compacted(result: Aged, note: str, kept: str, reason: str, *, expandable: bool) -> Change:
+    more = f"; expand_message(sequence={result.row.seq}) shows all" if expandable else ""
+    head, rest = _split(kept)
+    text = "\n".join(filter(None, (head, f"({note}{more})")))
+    return Change(*result.key, ChangeKind.COMPACTED, text, rest, reason, expandable)
+
+
+def _split(text: str) -> tuple[str, str]:
+    """Return the kernel's own heading and code, if the text begins with them, and the rest."""
+    lines = text.split("\n", _HEAD_LINES)
+    if len(lines) >= _HEAD_LINES and lines[0].startswith("## ") and lines[1].startswith("**Result:**"):
+        code, _, message = lines[1].partition(" — ")
+        rest = "\n".join(filter(None, (message, *lines[_HEAD_LINES:])))
+        return f"{lines[0]}\n{code}", rest
+    return "", text
+
+
+def arguments(args: str, limit: int, step: int) -> str | None:
+    """Return arguments with every long value replaced by a line; None if none is long.
+
+    Args:
+        args: as the model wrote them.
+        limit: characters from which a value is long.
+        step: where they were sent first.
+    """
+    if len(args) <= limit:
+        return None
+    try:
+        values = json.loads(args)
+    except ValueError:
+        return None
+    if not isinstance(values, Mapping):
+        return None
+    short = {name: _stub(value, limit, step) for name, value in values.items()}
+    return None if short == values else canonical(short)
+
+
+def _stub(value: Json, limit: int, step: int) -> Json:
+    size = len(value) if isinstance(value, str) else len(canonical(value))
+    return f"<{size} characters, see step {step}>" if size > limit else value
+
+
+def trimmed(text: str, length: int) -> str:
+    """Return the beginning and the end of a text, ``length`` characters in all, and how much is missing."""
+    start = length * 3 // 4
+    missing = len(text) - length
+    return f"{text[:start]}\n(… {missing:,} characters left out …)\n{text[len(text) - (length - start) :]}"
