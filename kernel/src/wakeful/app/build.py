@@ -12,6 +12,7 @@ from wakeful.app.overrides import overridden
 from wakeful.app.plugins import Ambient, Platform, instance, settings_of
 from wakeful.app.references import referenced
 from wakeful.loop.agent import BuiltAgent
+from wakeful.loop.next import LoopType
 from wakeful.loop.prefix import configuration
 from wakeful.loop.redact import Redactor
 from wakeful.loop.services import Asker, PluginServices
@@ -23,6 +24,7 @@ from wakeful.results import PlainEnvelope
 from wakeful.tools.offer import PlainOffer
 from wakeful.types import (
     Action,
+    AgentType,
     AgentView,
     ConfigError,
     Declared,
@@ -39,8 +41,6 @@ from wakeful.types import (
 if TYPE_CHECKING:
     from wakeful.store.engine import Store
 
-#: Agent types that the kernel has.
-TYPES = ("loop",)
 #: Ways a model is told of tools.
 TOOL_CALLING = ("auto", "native", "envelope")
 
@@ -182,15 +182,20 @@ class Builder:
         offer: Offer = plugins.offer(view) or PlainOffer()
         ordered = self._actions(plan, where, plugins, view, offer)
         layout = plugins.layout(view) or PlainLayout()
+        kind, type_owner = _type(plan, plugins, where)
         offered = offer.open(ordered, view)
-        actions = {name: ordered[name] for name in sorted(ordered)}
+        shown = {name: ordered[name] for name in sorted(ordered)}
+        actions = shown | _hidden(kind, type_owner, shown, where)
+        problems = kind.problems(view, shown)
+        if problems:
+            raise ConfigError(self._placed(problems, where))
         decisions = {"offer": offered.decision, "layout": layout.decide(view)}
         declared = Declared(view.model, offered.tools, _sections(plan, plugins, view, offered), decisions)
         for each in services.values():
-            each.catalogue_ = actions
+            each.catalogue_ = shown
         for owner in {action.owner for action in actions.values()} - set(services):
             services[owner] = self._services(owner)
-            services[owner].catalogue_ = actions
+            services[owner].catalogue_ = shown
         return BuiltAgent(
             view=view,
             plugins=plugins,
@@ -208,6 +213,9 @@ class Builder:
             reliefs=plugins.reliefs(view),
             declared=declared,
             services=services,
+            type=kind,
+            type_owner=type_owner,
+            offered=shown,
             instances=made.instances,
             configuration=configuration(plan.config, Redactor.of(self.ambient.secrets).text),
         )
@@ -242,13 +250,41 @@ class Builder:
 
 def _unsupported(plan: Blueprint, where: str) -> list[Problem]:
     problems = []
-    for key, value, known in (
-        ("type", plan.config.type, TYPES),
-        ("tool_calling", plan.config.tool_calling, TOOL_CALLING),
-    ):
-        if value not in known:
-            problems.append(Problem(f"{where}.{key}", f"unknown value {value!r}{nearest(value, known)}"))
+    value = plan.config.tool_calling
+    if value not in TOOL_CALLING:
+        what = f"unknown value {value!r}{nearest(value, TOOL_CALLING)}"
+        problems.append(Problem(f"{where}.tool_calling", what))
     return problems
+
+
+def _type(plan: Blueprint, plugins: AgentPlugins, where: str) -> tuple[AgentType, str]:
+    """Return what decides the agent's steps, and which plugin it is of.
+
+    Raises:
+        ConfigError: nothing of that name is there; names the nearest.
+    """
+    own = LoopType()
+    found = {**plugins.types(), own.name: (own, "kernel")}
+    if plan.config.type not in found:
+        what = f"unknown value {plan.config.type!r}{nearest(plan.config.type, found)}"
+        raise ConfigError([Problem(f"{where}.type", what)])
+    return found[plan.config.type]
+
+
+def _hidden(kind: AgentType, owner: str, shown: Mapping[str, Action], where: str) -> dict[str, Action]:
+    """Return the actions that only the agent's type reaches.
+
+    Raises:
+        ConfigError: the agent has an action of that name.
+    """
+    own = {
+        action.tool_name: action if action.owner else evolve(action, owner=owner) for action in kind.actions()
+    }
+    both = sorted(own.keys() & shown.keys())
+    if both:
+        what = f"type {kind.name!r} has an action {both[0]!r} of its own; give yours another tool_name"
+        raise ConfigError([Problem(where, what)])
+    return own
 
 
 def _sections(

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from functools import partial
 
-from attrs import frozen
+from attrs import field, frozen
 
 from wakeful.loop.close import Work, close, context
 from wakeful.loop.execute import execute
@@ -22,13 +22,17 @@ PARALLEL = 32
 
 @frozen
 class Acted:
-    """How a step's calls ended: what ends the run, if anything, and whether it was cancelled."""
+    """How a step's calls ended: what ends the run, if anything, whether it was cancelled, what they gave."""
 
     final: Final | None
     interrupted: bool = False
+    planned: Sequence[Planned] = ()
+    work: Work = field(factory=Work)
 
 
-async def act(live: Live, calls: Sequence[Call], *, cut: bool, cancelled: bool) -> Acted:
+async def act(
+    live: Live, calls: Sequence[Call], *, cut: bool, cancelled: bool, direct: bool = False
+) -> Acted:
     """Carry out the calls of a recorded reply and close the step.
 
     Whatever happens, every call gets its result: cancellation and the time limit give the calls that
@@ -39,8 +43,9 @@ async def act(live: Live, calls: Sequence[Call], *, cut: bool, cancelled: bool) 
         calls: of the reply, in its order.
         cut: the output limit cut the reply.
         cancelled: the run was cancelled already; nothing is executed.
+        direct: no model wrote them; they name actions, not what an offer shows.
     """
-    proposals = propose(live.agent, live.run, calls, cut=cut)
+    proposals = propose(live.agent, live.run, calls, cut=cut, direct=direct)
     judged: list[Planned] | None = None
     if not cancelled:
         try:
@@ -67,7 +72,7 @@ async def finish_calls(live: Live, planned: Sequence[Planned], work: Work, *, st
     if interruption == "CANCELLED" and live.abandoned:
         raise asyncio.CancelledError
     final = await settle(close(live, planned, work, interruption))
-    return Acted(final, interruption == "CANCELLED")
+    return Acted(final, interruption == "CANCELLED", planned, work)
 
 
 async def _store(live: Live, planned: Sequence[Planned]) -> list[Planned]:

@@ -10,6 +10,7 @@ from attrs import field, frozen
 from wakeful.plugins.hooks import AgentPlugins
 from wakeful.types import (
     Action,
+    AgentType,
     AgentView,
     Approvals,
     Declared,
@@ -32,7 +33,10 @@ if TYPE_CHECKING:
 
 @frozen(eq=False)
 class BuiltAgent:
-    """One agent, ready to run. The slots hold a plugin's object or the kernel's plain default."""
+    """One agent, ready to run. The slots hold a plugin's object or the kernel's plain default.
+
+    ``offered`` are the actions that a model may call; ``actions`` also those of the agent's type.
+    """
 
     view: AgentView
     plugins: AgentPlugins
@@ -50,6 +54,9 @@ class BuiltAgent:
     reliefs: tuple[tuple[str, Relief], ...]
     declared: Declared
     services: Mapping[str, PluginServices]
+    type: AgentType
+    type_owner: str
+    offered: Mapping[str, Action]
     instances: Mapping[str, object]
     configuration: str = ""
     declared_digest: str = field(init=False)

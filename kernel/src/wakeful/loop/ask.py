@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from attrs import evolve
 
-from wakeful.loop.journal import Asked
+from wakeful.loop.entries import Asked
 from wakeful.loop.live import Live
 from wakeful.loop.prefix import described
 from wakeful.loop.received import received

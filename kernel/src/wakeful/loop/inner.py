@@ -118,7 +118,7 @@ class Inner:
 
     def _checked(self, inv: Invocation) -> Invocation:
         """Return the call with its arguments checked, or with what refuses it."""
-        actions = self.live.agent.actions
+        actions = self.live.agent.offered
         action = actions.get(inv.action)
         if action is None:
             return evolve(inv, refusal=unknown_tool(inv.action, actions))

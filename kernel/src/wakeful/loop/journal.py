@@ -6,13 +6,14 @@ frozen rows in call order with plugin state. A transaction is one trip to the wr
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from attrs import field, frozen
+from attrs import frozen
 from sqlalchemy import update
 
-from wakeful.loop.codec import dump_kept, dump_reply, dump_result, dump_sent
+from wakeful.loop.codec import dump_result, dump_sent
+from wakeful.loop.entries import NOTHING, Asked, Made, call_columns, state_row, status_of, step_columns
 from wakeful.loop.statements import (
     ADD_ACTION,
     ADD_CALL,
@@ -26,7 +27,6 @@ from wakeful.loop.statements import (
     guard,
     save_state,
     set_usage,
-    usage_columns,
 )
 from wakeful.results.writing import SPOOL_BYTES
 from wakeful.store.contents import keep
@@ -37,17 +37,14 @@ from wakeful.store.tables import (
 from wakeful.types import (
     ActionResult,
     Answer,
-    Call,
     Clock,
     Json,
-    Kept,
     Reply,
     Request,
     Row,
     RowKind,
     Run,
     Spooled,
-    Text,
     Tx,
     Usage,
     canonical,
@@ -62,18 +59,6 @@ if TYPE_CHECKING:
     from wakeful.loop.plan import Planned
     from wakeful.store.engine import Store
 
-NOTHING = Usage()
-
-
-@frozen
-class Asked:
-    """One model call as it is recorded: when it began, what for, and what is known of its request."""
-
-    kind: str
-    started: datetime
-    fingerprint: str
-    prompt: Mapping[str, Json] = field(factory=dict)
-
 
 @frozen
 class Journal:
@@ -82,17 +67,21 @@ class Journal:
     store: Store
     clock: Clock
 
-    async def reply(self, run_: Run, asked: Asked, request: Request, reply: Reply) -> tuple[Row, ...]:
+    async def reply(
+        self, run_: Run, asked: Asked, request: Request, reply: Reply, made: Made
+    ) -> tuple[Row, ...]:
         """Store a reply: sent state if it is kept, the assistant row, usage, the fingerprint."""
         now = self.clock.now()
-        rows = [self._state_row(run_, request.keep)] if request.keep else []
+        rows = [state_row(run_, request.keep)] if request.keep else []
         rows.append(Row(0, RowKind.ASSISTANT, reply.items, run_.id, run_.turn, run_.step))
 
         def write(conn: Connection) -> tuple[Row, ...]:
             set_usage(conn, run_)
             numbered = append_rows(conn, run_, rows, now)
-            conn.execute(ADD_STEP, self._step(run_, asked, _status(reply), reply.usage, numbered[-1].seq))
-            conn.execute(ADD_CALL, self._call(run_, asked, now, reply))
+            values = step_columns(run_, asked, status_of(reply), reply.usage, numbered[-1].seq, now)
+            conn.execute(ADD_STEP, values | {"name": made.name})
+            conn.execute(ADD_CALL, call_columns(run_, asked, now, reply))
+            save_state(conn, run_.conversation, made.puts)
             if request.sent is not None:
                 conn.execute(
                     update(epoch)
@@ -104,6 +93,33 @@ class Journal:
 
         return await self.store.write(write)
 
+    async def proposed(self, run_: Run, made: Made, reply: Reply) -> tuple[Row, ...]:
+        """Store a step that the agent's type proposed: the assistant row and what the type saves."""
+        now = self.clock.now()
+        rows = [Row(0, RowKind.ASSISTANT, reply.items, run_.id, run_.turn, run_.step)]
+
+        def write(conn: Connection) -> tuple[Row, ...]:
+            set_usage(conn, run_)
+            numbered = append_rows(conn, run_, rows, now)
+            values = step_columns(
+                run_, Asked("step", now, ""), status_of(reply), reply.usage, numbered[0].seq, now
+            )
+            conn.execute(ADD_STEP, values | {"type": made.type, "name": made.name})
+            save_state(conn, run_.conversation, made.puts)
+            return numbered
+
+        return await self.store.write(write)
+
+    async def append(self, run_: Run, rows: Sequence[Row]) -> tuple[Row, ...]:
+        """Append rows that belong to no reply."""
+        now = self.clock.now()
+
+        def write(conn: Connection) -> tuple[Row, ...]:
+            guard(conn, run_)
+            return append_rows(conn, run_, rows, now)
+
+        return await self.store.write(write)
+
     async def side_call(
         self, run_: Run, asked: Asked, reply: Reply | None, error: str = "", *, lost: Usage = NOTHING
     ) -> None:
@@ -112,7 +128,7 @@ class Journal:
 
         def write(conn: Connection) -> None:
             set_usage(conn, run_)
-            conn.execute(ADD_CALL, self._call(run_, asked, now, reply, error, lost))
+            conn.execute(ADD_CALL, call_columns(run_, asked, now, reply, error, lost))
 
         await self.store.write(write)
 
@@ -124,9 +140,9 @@ class Journal:
 
         def write(conn: Connection) -> None:
             set_usage(conn, run_)
-            values = self._step(run_, asked, status, lost, 0) | {"error": error, "ended_at": now}
+            values = step_columns(run_, asked, status, lost, 0, now) | {"error": error, "ended_at": now}
             conn.execute(ADD_STEP, values)
-            conn.execute(ADD_CALL, self._call(run_, asked, now, None, error, lost))
+            conn.execute(ADD_CALL, call_columns(run_, asked, now, None, error, lost))
 
         await self.store.write(write)
 
@@ -234,59 +250,3 @@ class Journal:
             conn.execute(END_RUN, clean(values))
 
         await self.store.write(write)
-
-    def _state_row(self, run_: Run, kept: Kept) -> Row:
-        text = (Text("user", kept.text),)
-        return Row(
-            0,
-            RowKind.STATE,
-            text,
-            run_.id,
-            run_.turn,
-            run_.step,
-            meta=dump_kept(kept, run_.epoch.id, run_.agent.name),
-        )
-
-    def _step(self, run_: Run, asked: Asked, status: str, usage: Usage, seq: int) -> dict[str, Json]:
-        seen = {"rows": len(run_.rows), "fingerprint": asked.fingerprint}
-        return {
-            "run_id": run_.id,
-            "number": run_.step,
-            "type": "model",
-            "name": run_.agent.model,
-            "status": status,
-            "input": canonical(seen),
-            "output": canonical({"seq": seq} if seq else {}),
-            "error": "",
-            "started_at": asked.started,
-            "ended_at": None if status == "replied" else self.clock.now(),
-            **usage_columns(usage),
-        }
-
-    def _call(
-        self,
-        run_: Run,
-        asked: Asked,
-        ended: datetime,
-        reply: Reply | None,
-        error: str = "",
-        lost: Usage = NOTHING,
-    ) -> dict[str, Json]:
-        return {
-            "run_id": run_.id,
-            "step": run_.step,
-            "kind": asked.kind,
-            "model": (reply.model if reply else "") or run_.agent.model,
-            "fingerprint": asked.fingerprint,
-            "prompt": canonical(clean(dict(asked.prompt))),
-            "reply": dump_reply(reply) if reply else "[]",
-            "stop": reply.stop.value if reply else "",
-            "error": error,
-            "started_at": asked.started,
-            "ended_at": ended,
-            **usage_columns(reply.usage if reply else lost),
-        }
-
-
-def _status(reply: Reply) -> str:
-    return "replied" if any(isinstance(item, Call) for item in reply.items) else "closed"

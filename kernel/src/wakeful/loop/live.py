@@ -11,7 +11,7 @@ from attrs import define, evolve, field
 from wakeful.loop.agent import BuiltAgent
 from wakeful.loop.journal import Journal
 from wakeful.loop.redact import Redactor
-from wakeful.types import Clock, Event, Notice, PluginError, Row, Run, Usage
+from wakeful.types import Clock, Event, Notice, PluginError, Row, Run, Stepped, Usage
 
 if TYPE_CHECKING:
     from wakeful.store.engine import Store
@@ -39,6 +39,7 @@ class Live:
         cuts: replies in a row that the output limit cut inside a call.
         notices: what failed without breaking the step.
         within: tool name to how often it began inside other calls of the run.
+        last: the last step of the run; None if it must be read back from the records first.
         settled: what was due between this run and the one before has been seen to.
         abandoned: the run is given back for another process to finish; nothing more is written here.
     """
@@ -57,6 +58,7 @@ class Live:
     notices: list[str] = field(factory=list)
     abandoned: bool = False
     settled: bool = False
+    last: Stepped | None = None
     within: Counter[str] = field(init=False)
 
     def __attrs_post_init__(self) -> None:

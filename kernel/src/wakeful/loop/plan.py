@@ -13,6 +13,7 @@ from wakeful.policy import Judged, judge, refusal
 from wakeful.tools.arguments import check_arguments
 from wakeful.tools.offer import unknown_tool
 from wakeful.types import (
+    Action,
     ActionResult,
     ApprovalRequest,
     Call,
@@ -76,7 +77,9 @@ class Planned:
         }
 
 
-def propose(agent: BuiltAgent, run: Run, calls: Sequence[Call], *, cut: bool) -> list[Invocation]:
+def propose(
+    agent: BuiltAgent, run: Run, calls: Sequence[Call], *, cut: bool, direct: bool = False
+) -> list[Invocation]:
     """Resolve calls to executions and check their arguments, in call order.
 
     Args:
@@ -84,6 +87,7 @@ def propose(agent: BuiltAgent, run: Run, calls: Sequence[Call], *, cut: bool) ->
         run: the run; its step numbers the keys.
         calls: the calls of the reply.
         cut: the output limit cut the reply: none of its calls is executed.
+        direct: no model wrote them: they name actions, those of the agent's type included.
     """
     proposals: list[Invocation] = []
     for index, call in enumerate(calls):
@@ -91,7 +95,7 @@ def propose(agent: BuiltAgent, run: Run, calls: Sequence[Call], *, cut: bool) ->
         if cut:
             proposals.append(Invocation(key, call, index, 0, call.tool, call.args, _cut()))
             continue
-        resolved = _resolved(agent, run, call)
+        resolved = [(call.tool, call.args)] if direct else _resolved(agent, run, call)
         if isinstance(resolved, ActionResult):
             proposals.append(Invocation(key, call, index, 0, call.tool, call.args, resolved))
             continue
@@ -101,17 +105,18 @@ def propose(agent: BuiltAgent, run: Run, calls: Sequence[Call], *, cut: bool) ->
             if isinstance(raw, ActionResult):
                 proposals.append(Invocation(inner_key, call, index, inner, name, call.args, raw))
             else:
-                proposals.append(_checked(agent, Invocation(inner_key, call, index, inner, name, raw)))
+                known = agent.actions if direct else agent.offered
+                proposals.append(_checked(agent, Invocation(inner_key, call, index, inner, name, raw), known))
     return proposals
 
 
 def _resolved(agent: BuiltAgent, run: Run, call: Call) -> Sequence[tuple[str, Json]] | ActionResult:
     """Ask the offer what a call means; one that fails, or finds nothing, fails the call."""
-    names = {*agent.actions, *(tool.name for tool in run.epoch.declared.tools)}
+    names = {*agent.offered, *(tool.name for tool in run.epoch.declared.tools)}
     repaired = call if call.tool in names else evolve(call, tool=_meant(agent, call.tool, names) or call.tool)
     decision = run.epoch.declared.decisions.get("offer")
     try:
-        resolved = agent.offer.resolve(repaired, agent.actions, decision)
+        resolved = agent.offer.resolve(repaired, agent.offered, decision)
     except Exception as error:  # noqa: BLE001  (every call gets its result, whatever a plugin raises)
         return failure("OFFER_FAILED", str(PluginError(agent.slot("tool_offer"), "tool_offer", error)))
     if isinstance(resolved, ActionResult) or resolved:
@@ -133,13 +138,13 @@ def _meant(agent: BuiltAgent, written: str, names: Iterable[str]) -> str | None:
     return found if found in known else None
 
 
-def _checked(agent: BuiltAgent, inv: Invocation) -> Invocation:
-    action = agent.actions.get(inv.action)
+def _checked(agent: BuiltAgent, inv: Invocation, known: Mapping[str, Action]) -> Invocation:
+    action = known.get(inv.action)
     if action is None:
-        name = _meant(agent, inv.action, agent.actions)
+        name = _meant(agent, inv.action, known)
         if name is None:
-            return evolve(inv, refusal=unknown_tool(inv.action, agent.actions))
-        inv, action = evolve(inv, action=name), agent.actions[name]
+            return evolve(inv, refusal=unknown_tool(inv.action, agent.offered))
+        inv, action = evolve(inv, action=name), known[name]
     checked = check_arguments(action, inv.args)
     if isinstance(checked, ActionResult):
         return evolve(inv, refusal=checked)

@@ -23,6 +23,8 @@ from wakeful.types import (
     Json,
     Judgement,
     Reply,
+    RowKind,
+    Stop,
     Usage,
     Verdict,
     failure,
@@ -34,12 +36,16 @@ if TYPE_CHECKING:
 
 @frozen
 class Recorded:
-    """The last step of a run as it was recorded: status, reply, judged calls and their results."""
+    """The last step of a run as it was recorded: status, reply, judged calls and their results.
+
+    ``proposed`` says that no model decided it.
+    """
 
     status: str
     reply: Reply
     planned: tuple[Planned, ...]
     work: Work
+    proposed: bool = False
 
 
 async def last_step(live: Live) -> Recorded | None:
@@ -54,12 +60,23 @@ async def last_step(live: Live) -> Recorded | None:
     )
     status = await live.store.read(lambda conn: conn.execute(steps).scalar())
     found = await live.store.read(lambda conn: conn.execute(replies).mappings().first())
-    if status not in {"replied", "planned", "closed", "cancelled"} or found is None:
+    if status not in {"replied", "planned", "closed", "cancelled"}:
         return None
-    reply = load_reply(found["reply"], found["stop"], Usage())
+    reply = _proposed(live) if found is None else load_reply(found["reply"], found["stop"], Usage())
+    if reply is None:
+        return None
     calls = {item.id: item for item in reply.items if isinstance(item, Call)}
     planned, work = await _calls(live, number, calls)
-    return Recorded(status, reply, tuple(planned), work)
+    return Recorded(status, reply, tuple(planned), work, proposed=found is None)
+
+
+def _proposed(live: Live) -> Reply | None:
+    """Return what the last step proposed without a model, as it stands in the transcript."""
+    run = live.run
+    for row in reversed(run.rows):
+        if row.run == run.id and row.step == run.step and row.kind is RowKind.ASSISTANT:
+            return Reply(row.items, Usage(), Stop.CALLS if row.calls else Stop.END)
+    return None
 
 
 async def _calls(live: Live, number: int, calls: Mapping[str, Call]) -> tuple[list[Planned], Work]:

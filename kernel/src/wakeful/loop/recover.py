@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from wakeful.loop.act import finish_calls
-from wakeful.loop.late import carry_out
+from wakeful.loop.ends import CANCELLED, Outcome
+from wakeful.loop.late import carry_out, decided
 from wakeful.loop.live import Live
+from wakeful.loop.next import stepped
 from wakeful.loop.recorded import Recorded, last_step, unsettled
-from wakeful.loop.turn import CANCELLED, Outcome, after_calls, react, without_calls
-from wakeful.types import Call, RowKind, Text
+from wakeful.loop.turn import after_calls, react
+from wakeful.types import RowKind
 
 
 async def recover(live: Live) -> Outcome | None:
@@ -24,19 +26,18 @@ async def recover(live: Live) -> Outcome | None:
         return None
     if found.status == "cancelled":
         return CANCELLED  # its process was about to say so
-    calls = [item for item in found.reply.items if isinstance(item, Call)]
+    live.last = stepped(found.reply, found.planned, found.work, proposed=found.proposed)
     if found.status == "replied":
-        return await react(live, found.reply, cancelled=False)
+        return await react(live, cancelled=False)
     if found.status == "planned":
         await _settle(live, found)
         acted = await finish_calls(live, found.planned, found.work)
         return after_calls(live, found.reply, acted)
-    await carry_out(live)
+    if await decided(live):
+        await carry_out(live)
+        live.last = None  # results have changed; what is stored counts
     if _news(live):
         return None
-    if not calls:
-        text = "\n\n".join(item.text for item in found.reply.items if isinstance(item, Text))
-        return without_calls(found.reply, text)
     finals = (result.final for result in found.work.results.values() if result.final)
     final = next(finals, None)
     return None if final is None else Outcome.ended_by(final)
@@ -46,7 +47,8 @@ async def give_up(live: Live) -> Outcome:
     """End a run as cancelled that another process left; every call of its last step gets a result first."""
     found = await last_step(live)
     if found is not None and found.status == "replied":
-        await react(live, found.reply, cancelled=True)
+        live.last = stepped(found.reply, (), found.work, proposed=found.proposed)
+        await react(live, cancelled=True)
     if found is not None and found.status == "planned":
         await _settle(live, found)
         found.work.started.update(item.invocation.key for item in found.planned)

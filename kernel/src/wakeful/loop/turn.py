@@ -8,34 +8,46 @@ import traceback
 from collections import Counter
 from collections.abc import Awaitable, Callable
 
-from attrs import asdict, evolve, frozen
+from attrs import asdict, evolve
 
 from wakeful.loop.act import Acted, act
 from wakeful.loop.ask import reply_to
-from wakeful.loop.journal import Asked
+from wakeful.loop.close import merged
+from wakeful.loop.ends import CANCELLED, Outcome, answered_by, text_of
+from wakeful.loop.entries import Asked, Made
 from wakeful.loop.late import carry_out, decided
 from wakeful.loop.live import Live, exceeded
+from wakeful.loop.next import next_step, stepped
 from wakeful.loop.prefix import settled
 from wakeful.results import artifacts
 from wakeful.types import (
     Answer,
+    Ask,
     Call,
     FencedError,
     Final,
+    Finish,
     ModelError,
     Notice,
     PluginError,
     PrefixBreak,
+    Propose,
     Reply,
     ReplyReceived,
     Request,
+    Row,
+    RowKind,
     RunEnded,
     RunStatus,
+    Stepped,
     StepStarted,
     Stop,
     StoreError,
     Text,
+    Usage,
+    Wait,
     WakefulError,
+    clean_text,
 )
 from wakeful.waiting import outlast, settle, uncancel
 
@@ -43,25 +55,6 @@ log = logging.getLogger("wakeful")
 
 #: Replies in a row that may be cut inside a call: the model is told and asked again once.
 CUTS = 1
-
-
-@frozen
-class Outcome:
-    """How a run ends; None as an outcome means that it goes on."""
-
-    status: RunStatus
-    text: str = ""
-    error: str = ""
-    final: Final | None = None
-
-    @classmethod
-    def ended_by(cls, final: Final) -> Outcome:
-        """Return how a run ends that an action's result ends."""
-        return cls(RunStatus.COMPLETED, final.text, final=final)
-
-
-#: How a run ends that somebody cancelled.
-CANCELLED = Outcome(RunStatus.CANCELLED, "The run was cancelled.")
 
 
 async def drive(live: Live, first: Callable[[Live], Awaitable[Outcome | None]]) -> Answer:
@@ -101,13 +94,32 @@ async def drive(live: Live, first: Callable[[Live], Awaitable[Outcome | None]]) 
 
 async def _steps(live: Live) -> Outcome:
     while True:
-        limit = exceeded(live)
-        if limit:
-            return Outcome(RunStatus.LIMIT_REACHED, f"Stopped: {limit} was reached.", error=limit)
-        live.update(step=live.run.step + 1)
-        outcome = await _step(live)
+        decision = await next_step(live)
+        if isinstance(decision, Wait):
+            outcome: Outcome | None = await _waiting(live)
+        elif isinstance(decision, Finish) and decision.text is None:
+            outcome = _finished(live, decision)
+        elif not isinstance(decision, Finish) and (limit := exceeded(live)):
+            return Outcome.limited(limit)
+        else:
+            live.update(step=live.run.step + 1)
+            outcome = await _step(live, decision)
         if outcome is not None and not await _decided_meanwhile(live, outcome):
             return outcome
+
+
+def _finished(live: Live, decision: Finish) -> Outcome:
+    """Return how a run ends whose type says that it has."""
+    if decision.error:
+        return Outcome(RunStatus.FAILED, error=live.redactor.text(decision.error))
+    return answered_by(live.last.reply) if live.last else Outcome(RunStatus.COMPLETED)
+
+
+async def _waiting(live: Live) -> Outcome:
+    """Return how a run ends for now whose type has nothing to do before a person decides."""
+    if await _pending(live) or await decided(live):
+        return Outcome(RunStatus.COMPLETED, "Waiting for a person.")
+    return Outcome(RunStatus.FAILED, error="the run waits for a decision that nobody was asked for")
 
 
 async def _decided_meanwhile(live: Live, outcome: Outcome) -> bool:
@@ -115,11 +127,17 @@ async def _decided_meanwhile(live: Live, outcome: Outcome) -> bool:
     if outcome.status is not RunStatus.COMPLETED or not await decided(live):
         return False
     await carry_out(live)
+    live.last = None  # results have changed; what is stored counts
     return True
 
 
-async def _step(live: Live) -> Outcome | None:
+async def _step(live: Live, decision: Ask | Propose | Finish) -> Outcome | None:
     await live.emit(StepStarted(live.run.id, live.run.step))
+    if not isinstance(decision, Ask):
+        _, cancelled = await outlast(_propose(live, decision))
+        return await react(live, cancelled=cancelled)
+    if decision.text:
+        await _word(live, decision)
     vain = Asked("step", live.clock.now(), "")
     try:
         request, reply, asked = await reply_to(live)
@@ -131,23 +149,48 @@ async def _step(live: Live) -> Outcome | None:
     except TimeoutError:
         limit = f"the limit of {live.run.limits.seconds:g} seconds"
         await live.journal.failed_step(live.run, vain, "failed", limit, live.lost)
-        return Outcome(RunStatus.LIMIT_REACHED, f"Stopped: {limit} was reached.", error=limit)
+        return Outcome.limited(limit)
     except (ModelError, PluginError) as error:
         message = live.redactor.text(str(error))
         await live.journal.failed_step(live.run, vain, "failed", message, live.lost)
         raise
-    _, cancelled = await outlast(_record(live, request, reply, asked))
-    return await react(live, reply, cancelled=cancelled)
+    _, cancelled = await outlast(_record(live, decision, request, reply, asked))
+    return await react(live, cancelled=cancelled)
 
 
-async def _record(live: Live, request: Request, reply: Reply, asked: Asked) -> None:
+async def _word(live: Live, decision: Ask) -> None:
+    """Append the kernel's wording to the model, once."""
+    run = live.run
+    if any(row.kind is RowKind.NOTE and row.run == run.id and row.step == run.step for row in run.rows):
+        return
+    text = (Text("user", clean_text(decision.text)),)
+    row = Row(0, RowKind.NOTE, text, run.id, run.turn, run.step, run.taint, "step" if run.taint else "")
+    live.append(await live.journal.append(run, [row]))
+
+
+async def _propose(live: Live, decision: Propose | Finish) -> None:
+    """Record a step that no model decided."""
+    text = (Text("assistant", decision.text),) if decision.text else ()
+    calls = decision.calls if isinstance(decision, Propose) else ()
+    reply = Reply((*text, *calls), Usage(), Stop.CALLS if calls else Stop.END)
+    name = decision.name if isinstance(decision, Propose) else "answer"
+    made = Made(live.agent.type.name, name, decision.saved)
+    live.append(await live.journal.proposed(live.run, made, reply))
+    live.last = Stepped(reply, proposed=True)
+    live.update(state=merged(live, made.puts))
+    await live.emit(ReplyReceived(live.run.id, live.run.step, reply))
+
+
+async def _record(live: Live, decision: Ask, request: Request, reply: Reply, asked: Asked) -> None:
     change = settled(live.agent, request, reply, live.run.previous)
     if change is not None:
         asked = evolve(asked, prompt={**asked.prompt, "change": asdict(change)})
     if request.sent is not None:
         request = evolve(request, sent=evolve(request.sent, tokens=live.sent))
-    rows = await live.journal.reply(live.run, asked, request, reply)
-    live.append(rows)
+    made = Made("model", decision.name or live.run.agent.model, decision.saved)
+    live.append(await live.journal.reply(live.run, asked, request, reply, made))
+    live.last = Stepped(reply)
+    live.update(state=merged(live, made.puts))
     if request.keep is not None:
         live.update(kept=(*live.run.kept, request.keep))
     live.update(previous=request.sent or live.run.previous)
@@ -156,16 +199,18 @@ async def _record(live: Live, request: Request, reply: Reply, asked: Asked) -> N
         await live.emit(PrefixBreak(live.run.id, live.run.step, change))
 
 
-async def react(live: Live, reply: Reply, *, cancelled: bool) -> Outcome | None:
-    """Carry out the calls of a recorded reply, or end the run with its text."""
+async def react(live: Live, *, cancelled: bool) -> Outcome | None:
+    """Carry out the calls of the recorded reply; return how the run ends, or None if it goes on."""
+    last = live.last or Stepped(Reply(()))
+    reply, direct = last.reply, last.proposed
     calls = [item for item in reply.items if isinstance(item, Call)]
     if not calls:
         if cancelled:
             raise asyncio.CancelledError
-        return without_calls(reply, _text(reply))
+        return None
     cut = reply.stop is Stop.LENGTH
     live.cuts = live.cuts + 1 if cut else 0
-    return after_calls(live, reply, await act(live, calls, cut=cut, cancelled=cancelled))
+    return after_calls(live, reply, await act(live, calls, cut=cut, cancelled=cancelled, direct=direct))
 
 
 def after_calls(live: Live, reply: Reply, acted: Acted) -> Outcome | None:
@@ -176,22 +221,11 @@ def after_calls(live: Live, reply: Reply, acted: Acted) -> Outcome | None:
         return Outcome.ended_by(acted.final)
     if live.cuts > CUTS:
         error = "the output limit cut the reply inside a call, twice"
-        return Outcome(RunStatus.FAILED, _text(reply), error=f"malformed: {error}")
+        return Outcome(RunStatus.FAILED, text_of(reply), error=f"malformed: {error}")
+    live.last = stepped(
+        reply, acted.planned, acted.work, proposed=live.last is not None and live.last.proposed
+    )
     return None
-
-
-def _text(reply: Reply) -> str:
-    return "\n\n".join(item.text for item in reply.items if isinstance(item, Text))
-
-
-def without_calls(reply: Reply, text: str) -> Outcome | None:
-    """Return how a reply without calls ends the run; None if the model only paused."""
-    if reply.stop is Stop.PAUSE:
-        return None
-    if reply.stop is Stop.REFUSED:
-        return Outcome(RunStatus.FAILED, text, error="refused: the model refused to answer")
-    cut = "the output limit cut the answer" if reply.stop is Stop.LENGTH else ""
-    return Outcome(RunStatus.COMPLETED, text, error=cut)
 
 
 async def _end(live: Live, outcome: Outcome) -> Answer:

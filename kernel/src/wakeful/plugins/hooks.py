@@ -241,8 +241,8 @@ class AgentPlugins(Registry):
         return tuple(found)
 
     # ---- run
-    def types(self) -> dict[str, AgentType]:
-        """Return the agent types of the plugins by name.
+    def types(self) -> dict[str, tuple[AgentType, str]]:
+        """Return the agent types of the plugins by name, each with its plugin.
 
         Raises:
             PluginError: a plugin failed.
@@ -250,7 +250,7 @@ class AgentPlugins(Registry):
         """
         found = list(self.merged("agent_types", {}, AgentType))
         check_unique(found, "agent type", lambda each: each.name)
-        return {each.name: each for each in sort(found, lambda each: (each.name,))}
+        return {each.name: (each, plugin) for plugin, each in found}
 
     async def turn_ended(self, run: Run, answer: Answer) -> tuple[PluginError, ...]:
         """Tell the plugins, one after the other in the order of the file, and return what failed."""

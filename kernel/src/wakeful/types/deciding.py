@@ -88,10 +88,11 @@ class Did:
 
 @frozen
 class Stepped:
-    """The last step of the run: what was said or proposed, and what came of its calls, in call order."""
+    """The last step: what was said, or ``proposed`` without a model, and what came of its calls."""
 
     reply: Reply
     did: tuple[Did, ...] = ()
+    proposed: bool = False
 
     @property
     def calls(self) -> tuple[Call, ...]:
