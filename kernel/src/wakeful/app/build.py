@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from attrs import define, evolve, field, frozen
 
 from wakeful.app.definition import Blueprint
+from wakeful.app.kinds import hidden_actions, references_of, type_of
 from wakeful.app.overrides import overridden
 from wakeful.app.plugins import Ambient, Platform, instance, settings_of
 from wakeful.app.references import referenced
 from wakeful.loop.agent import BuiltAgent
-from wakeful.loop.next import LoopType
 from wakeful.loop.prefix import configuration
 from wakeful.loop.redact import Redactor
 from wakeful.loop.services import Asker, PluginServices
@@ -24,7 +24,6 @@ from wakeful.results import PlainEnvelope
 from wakeful.tools.offer import PlainOffer
 from wakeful.types import (
     Action,
-    AgentType,
     AgentView,
     ConfigError,
     Declared,
@@ -179,13 +178,15 @@ class Builder:
         made: _Made,
     ) -> BuiltAgent:
         plugins, services = made.hooks, made.services
+        approvals = plugins.approvals(view)
+        view = evolve(view, people=approvals is not None)
         offer: Offer = plugins.offer(view) or PlainOffer()
         ordered = self._actions(plan, where, plugins, view, offer)
         layout = plugins.layout(view) or PlainLayout()
-        kind, type_owner = _type(plan, plugins, where)
+        kind, type_owner = type_of(plan, plugins, where)
         offered = offer.open(ordered, view)
         shown = {name: ordered[name] for name in sorted(ordered)}
-        actions = shown | _hidden(kind, type_owner, shown, where)
+        actions = shown | hidden_actions(kind, type_owner, shown, where)
         problems = kind.problems(view, shown)
         if problems:
             raise ConfigError(self._placed(problems, where))
@@ -207,7 +208,7 @@ class Builder:
             layout=layout,
             envelope=plugins.envelope(view) or PlainEnvelope(),
             reviewer=plugins.reviewer(view) or PersonReviewer(),
-            approvals=plugins.approvals(view),
+            approvals=approvals,
             middleware=plugins.middleware(view),
             stages=plugins.stages(view),
             reliefs=plugins.reliefs(view),
@@ -216,6 +217,7 @@ class Builder:
             type=kind,
             type_owner=type_owner,
             offered=shown,
+            references=references_of(plugins, view, where),
             instances=made.instances,
             configuration=configuration(plan.config, Redactor.of(self.ambient.secrets).text),
         )
@@ -255,36 +257,6 @@ def _unsupported(plan: Blueprint, where: str) -> list[Problem]:
         what = f"unknown value {value!r}{nearest(value, TOOL_CALLING)}"
         problems.append(Problem(f"{where}.tool_calling", what))
     return problems
-
-
-def _type(plan: Blueprint, plugins: AgentPlugins, where: str) -> tuple[AgentType, str]:
-    """Return what decides the agent's steps, and which plugin it is of.
-
-    Raises:
-        ConfigError: nothing of that name is there; names the nearest.
-    """
-    own = LoopType()
-    found = {**plugins.types(), own.name: (own, "kernel")}
-    if plan.config.type not in found:
-        what = f"unknown value {plan.config.type!r}{nearest(plan.config.type, found)}"
-        raise ConfigError([Problem(f"{where}.type", what)])
-    return found[plan.config.type]
-
-
-def _hidden(kind: AgentType, owner: str, shown: Mapping[str, Action], where: str) -> dict[str, Action]:
-    """Return the actions that only the agent's type reaches.
-
-    Raises:
-        ConfigError: the agent has an action of that name.
-    """
-    own = {
-        action.tool_name: action if action.owner else evolve(action, owner=owner) for action in kind.actions()
-    }
-    both = sorted(own.keys() & shown.keys())
-    if both:
-        what = f"type {kind.name!r} has an action {both[0]!r} of its own; give yours another tool_name"
-        raise ConfigError([Problem(where, what)])
-    return own
 
 
 def _sections(

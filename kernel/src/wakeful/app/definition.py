@@ -23,6 +23,7 @@ class Agent:
         plugins: names of installed plugins, or plugin objects and classes of your own.
         settings: plugin name to its settings.
         limits: of a run.
+        type: how a turn decides its next step.
         context_tokens: what a request may take at most, the reply included; 0 = the model's window.
         approvers: who may decide.
         store: database URL; the default lives in memory as long as the application is open.
@@ -36,6 +37,7 @@ class Agent:
     plugins: Sequence[str | object] = ()
     settings: Mapping[str, Mapping[str, Json]] = field(factory=dict, repr=False)
     limits: Limits = Limits()
+    type: str = "loop"
     context_tokens: int = 0
     approvers: Sequence[str] = ()
     store: str = "sqlite://"
@@ -79,6 +81,7 @@ def blueprint(agent: Agent) -> Blueprint:
         instructions=agent.instructions,
         actions=references,
         limits=agent.limits,
+        type=agent.type,
         context_tokens=agent.context_tokens,
         approvers=tuple(agent.approvers),
         plugins=tuple(dict.fromkeys(names)),

@@ -13,6 +13,7 @@ from wakeful.loop.execute import execute
 from wakeful.loop.inner import Inner
 from wakeful.loop.live import Live
 from wakeful.loop.plan import Planned, ask_people, plan, propose, unplanned
+from wakeful.loop.references import worsened
 from wakeful.types import ActionStarted, Call, CallJudged, Final, Verdict
 from wakeful.waiting import outlast, settle, stop, uncancel
 
@@ -45,9 +46,9 @@ async def act(
         cancelled: the run was cancelled already; nothing is executed.
         direct: no model wrote them; they name actions, not what an offer shows.
     """
-    proposals = propose(live.agent, live.run, calls, cut=cut, direct=direct)
+    proposals, gone = await outlast(propose(live.agent, live.run, calls, cut=cut, direct=direct))
     judged: list[Planned] | None = None
-    if not cancelled:
+    if not (cancelled or gone):
         try:
             judged = await plan(live.agent, live.run, proposals)  # a reviewer may take long
         except asyncio.CancelledError:
@@ -128,7 +129,7 @@ async def _one(live: Live, item: Planned, work: Work, gate: asyncio.Semaphore, i
         ctx = context(live, action, inv.key, puts)
         ctx.caller, ctx.listener = partial(inner.call, inv, puts), live.emit
         try:
-            result = await execute(action, inv.args, ctx, live.agent.middleware, live.redactor)
+            result = worsened(inv, await execute(action, inv.args, ctx, live.agent.middleware, live.redactor))
         finally:
             await outlast(inner.flush())
         work.results[inv.key] = live.redactor.result(result)

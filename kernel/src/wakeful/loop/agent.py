@@ -20,6 +20,7 @@ from wakeful.types import (
     Model,
     NameRepair,
     Offer,
+    Reference,
     Relief,
     Reviewer,
     Stage,
@@ -57,6 +58,7 @@ class BuiltAgent:
     type: AgentType
     type_owner: str
     offered: Mapping[str, Action]
+    references: Mapping[str, Reference]
     instances: Mapping[str, object]
     configuration: str = ""
     declared_digest: str = field(init=False)

@@ -21,6 +21,7 @@ from wakeful.types import (
     Json,
     Kept,
     Limits,
+    Provenance,
     Reply,
     Section,
     Sent,
@@ -159,6 +160,16 @@ def dump_reply(reply: Reply) -> str:
 def load_reply(items: str, stop: str, usage: Usage) -> Reply:
     """Return what :func:`dump_reply` wrote, with the columns beside it."""
     return Reply(load_items(items), usage, Stop(stop))
+
+
+def dump_provenance(found: Iterable[Provenance]) -> str:
+    """Return where arguments came from as canonical JSON."""
+    return canonical(clean([[p.argument, p.reference, int(p.trust), p.source] for p in found]))
+
+
+def load_provenance(text: str) -> tuple[Provenance, ...]:
+    """Return what :func:`dump_provenance` wrote."""
+    return tuple(Provenance(name, ref, Trust(level), source) for name, ref, level, source in json.loads(text))
 
 
 def dump_limits(limits: Limits) -> str:

@@ -16,10 +16,12 @@ from typing import TYPE_CHECKING
 from attrs import define, evolve, field
 from sqlalchemy import select
 
+from wakeful.loop.codec import load_provenance
 from wakeful.loop.execute import execute
 from wakeful.loop.live import Live
 from wakeful.loop.plan import Planned, ask_people, planned_as
 from wakeful.loop.recorded import load_raw, outcome_unknown
+from wakeful.loop.references import filled, worsened
 from wakeful.loop.services import Context
 from wakeful.loop.writing import Writing
 from wakeful.policy import Judged, judge_one
@@ -90,7 +92,7 @@ class Inner:
     async def _plan(self, inv: Invocation, outer: Invocation) -> Planned:
         """Check and judge a call and store that it will be run, or why not."""
         live = self.live
-        inv = self._checked(inv)
+        inv = self._checked(await filled(live.agent, live.run, inv))
         earlier = [item.judged for item in self.planned if item.invocation.key != outer.key]
         agent = live.agent
         judged = await judge_one(
@@ -118,6 +120,8 @@ class Inner:
 
     def _checked(self, inv: Invocation) -> Invocation:
         """Return the call with its arguments checked, or with what refuses it."""
+        if inv.refusal is not None:
+            return inv
         actions = self.live.agent.offered
         action = actions.get(inv.action)
         if action is None:
@@ -138,7 +142,7 @@ class Inner:
         services = live.agent.services.get(action.owner) or live.agent.services[""]
         ctx = Context(live.run, inv.key, services, action.owner, own, earlier=puts)
         ctx.caller, ctx.listener = partial(self.call, inv, own), live.emit
-        result = await execute(action, inv.args, ctx, live.agent.middleware, live.redactor)
+        result = worsened(inv, await execute(action, inv.args, ctx, live.agent.middleware, live.redactor))
         result = live.redactor.result(result)
         _add(puts, own)
         await self._writing.result(inv.key, result, own)
@@ -175,7 +179,8 @@ class Inner:
 
 def _again(inv: Invocation, item: Mapping[str, Json]) -> Planned:
     """Return a call that began in another process and may simply run again."""
-    same = evolve(inv, args=json.loads(item["args"]))
+    provenance = load_provenance(item["provenance"])
+    same = evolve(inv, args=json.loads(item["args"]), provenance=provenance)
     return Planned(Judged(same, Judgement(Verdict.ALLOW)), "intended")
 
 

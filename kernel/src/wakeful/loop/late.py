@@ -12,13 +12,16 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from attrs import evolve
 from sqlalchemy import select, update
 
 from wakeful.loop.close import Put, context, finish, merged, unfinished
+from wakeful.loop.codec import load_provenance
 from wakeful.loop.execute import execute
 from wakeful.loop.live import Live
 from wakeful.loop.outcomes import outcome
 from wakeful.loop.recorded import load_raw, outcome_unknown
+from wakeful.loop.references import worsened
 from wakeful.loop.statements import append_rows, guard, save_state
 from wakeful.policy import judge_one
 from wakeful.results import artifacts
@@ -118,6 +121,7 @@ async def carry_out(live: Live) -> None:
         call = Call(item["call_id"], item["tool"], item["args"])
         args = json.loads(item["args"])
         inv = Invocation(item["key"], call, item["index_"], item["inner"], item["action"], args)
+        inv = evolve(inv, provenance=load_provenance(item["provenance"]))
         if item["status"] == "rejected":
             raw = failure("REJECTED", "a person rejected this call; it was not executed")
             await settle(_record(live, inv, raw, [], "denied"))
@@ -181,7 +185,7 @@ async def _run(live: Live, inv: Invocation, puts: list[Put]) -> ActionResult:
     if judged.judgement.verdict in FINAL:
         return failure(judged.judgement.code, judged.reason or "policy no longer allows this call")
     ctx = context(live, action, inv.key, puts)
-    result = await execute(action, checked, ctx, live.agent.middleware, live.redactor)
+    result = worsened(inv, await execute(action, checked, ctx, live.agent.middleware, live.redactor))
     live.update(outcomes=(*live.run.outcomes, outcome(inv, result, executed=True)))
     return result
 

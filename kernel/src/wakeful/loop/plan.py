@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from attrs import evolve, frozen
 
 from wakeful.loop.agent import BuiltAgent
-from wakeful.loop.codec import dump_result
+from wakeful.loop.codec import dump_provenance, dump_result
+from wakeful.loop.references import filled
 from wakeful.policy import Judged, judge, refusal
 from wakeful.tools.arguments import check_arguments
 from wakeful.tools.offer import unknown_tool
@@ -66,6 +67,7 @@ class Planned:
             "tool": inv.call.tool,
             "action": inv.action,
             "args": canonical(clean(inv.args)),
+            "provenance": dump_provenance(inv.provenance),
             "verdict": "" if self.status == "refused" else judgement.verdict.name.lower(),
             "reasons": canonical(clean(reasons)),
             "status": self.status,
@@ -77,7 +79,7 @@ class Planned:
         }
 
 
-def propose(
+async def propose(
     agent: BuiltAgent, run: Run, calls: Sequence[Call], *, cut: bool, direct: bool = False
 ) -> list[Invocation]:
     """Resolve calls to executions and check their arguments, in call order.
@@ -106,7 +108,8 @@ def propose(
                 proposals.append(Invocation(inner_key, call, index, inner, name, call.args, raw))
             else:
                 known = agent.actions if direct else agent.offered
-                proposals.append(_checked(agent, Invocation(inner_key, call, index, inner, name, raw), known))
+                inv = await filled(agent, run, Invocation(inner_key, call, index, inner, name, raw))
+                proposals.append(_checked(agent, inv, known))
     return proposals
 
 
@@ -139,6 +142,8 @@ def _meant(agent: BuiltAgent, written: str, names: Iterable[str]) -> str | None:
 
 
 def _checked(agent: BuiltAgent, inv: Invocation, known: Mapping[str, Action]) -> Invocation:
+    if inv.refusal is not None:
+        return inv
     action = known.get(inv.action)
     if action is None:
         name = _meant(agent, inv.action, known)

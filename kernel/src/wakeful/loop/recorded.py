@@ -6,11 +6,11 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from attrs import frozen
+from attrs import evolve, frozen
 from sqlalchemy import select
 
 from wakeful.loop.close import Work
-from wakeful.loop.codec import load_reply, load_result
+from wakeful.loop.codec import load_provenance, load_reply, load_result
 from wakeful.loop.live import Live
 from wakeful.loop.plan import Planned
 from wakeful.policy import Judged
@@ -141,7 +141,8 @@ async def load_raw(store: Store, item: Mapping[str, Json]) -> ActionResult | Non
 def _invocation(item: Mapping[str, Json], calls: Mapping[str, Call]) -> Invocation:
     call = calls.get(item["call_id"]) or Call(item["call_id"], item["tool"], item["args"])
     args = json.loads(item["args"])
-    return Invocation(item["key"], call, item["index_"], item["inner"], item["action"], args)
+    inv = Invocation(item["key"], call, item["index_"], item["inner"], item["action"], args)
+    return evolve(inv, provenance=load_provenance(item["provenance"]))
 
 
 def _judged(inv: Invocation, item: Mapping[str, Json]) -> Judged:

@@ -88,8 +88,18 @@ async def drive(live: Live, first: Callable[[Live], Awaitable[Outcome | None]]) 
         log.warning("run %s failed\n%s", live.run.id, live.redactor.text(traceback.format_exc()))
         what = str(error) if isinstance(error, WakefulError) else f"{type(error).__name__}: {error}"
         outcome = Outcome(RunStatus.FAILED, error=live.redactor.text(what))
+    finally:
+        await _release(live)
     answer, _ = await outlast(_end(live, outcome))  # a run that has ended can no longer be cancelled
     return answer
+
+
+async def _release(live: Live) -> None:
+    """Let the agent's type give back what it holds for the run."""
+    try:
+        await outlast(live.agent.type.release(live.run.id))
+    except Exception:
+        log.exception("run %s: its agent type failed to give back what it held", live.run.id)
 
 
 async def _steps(live: Live) -> Outcome:

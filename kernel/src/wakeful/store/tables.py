@@ -205,7 +205,8 @@ class ModelCall(KernelTable, table=True):
 class ActionCall(KernelTable, table=True):
     """One execution of an action; ``key`` is its idempotency key, ``result_seq`` its transcript row.
 
-    ``parent`` is the key of the call that it is a part of, e.g. of a loop.
+    ``parent`` is the key of the call that it is a part of, e.g. of a loop; ``provenance`` says where
+    arguments came from that were taken from somewhere.
     """
 
     __tablename__ = "action_call"
@@ -221,6 +222,7 @@ class ActionCall(KernelTable, table=True):
     tool: str = c.text()
     action: str = c.text()
     args: str = c.json()
+    provenance: str = c.json("[]")
     verdict: str = c.text()
     reasons: str = c.json("[]")
     status: str = c.text(None)
