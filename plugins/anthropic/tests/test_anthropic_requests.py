@@ -148,6 +148,9 @@ def test_there_are_at_most_four_breakpoints_and_the_latest_stay() -> None:
     )
     assert marked(body(request)) == ["tools[0]", "system[0]", "5.0", "6.0"]
     assert marked(body(request, breakpoints=1)) == ["tools[0]"]
+    own = {"type": "web_search_20260209", "name": "web_search", "cache_control": MARK}
+    assert marked(body(request, server_tools=(own,)))[:2] == ["tools[0]", "tools[1]"]
+    assert len(marked(body(request, server_tools=(own,)))) == 4
 
 
 def test_a_breakpoint_moves_before_what_takes_none() -> None:

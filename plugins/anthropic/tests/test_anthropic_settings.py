@@ -156,7 +156,7 @@ def test_the_cost_is_what_the_library_says_again_and_again(name: str, long: bool
     prices = Prices(name)
     for minutes in (0, 1, 90):
         usage = prices.usage(raw, NOW + timedelta(minutes=minutes))
-        assert usage == Usage(read, 3000, 1000, 400, usage.cost)
+        assert usage == Usage(read, 3000, 1000, 400, usage.cost, write_1h=1000)
         assert usage.cost == pytest.approx(expected)
         prices.usage(RAW, NOW)  # another length of prompt in between
 

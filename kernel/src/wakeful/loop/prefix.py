@@ -101,10 +101,13 @@ def described(request: Request, run: Run, characters: int) -> dict[str, Json]:
     system = sum(len(text) for text in request.system)
     own = request.items[len(request.items) - request.state :] if request.state else ()
     state = sum(len(str(dump_item(item)[-1])) for item in own)
-    family, marks, before = run.agent.profile.family, request.marks, run.previous
+    profile, marks = run.agent.profile, request.marks
     return {
         "epoch": run.epoch.id,
-        "family": family,
+        "family": profile.family,
+        "minimum": profile.minimum,
+        "ttl": profile.cache_ttl,
+        "kept": request.keep is not None or not request.state,
         "characters": {
             "tools": tools,
             "system": system,
@@ -113,7 +116,6 @@ def described(request: Request, run: Run, characters: int) -> dict[str, Json]:
         },
         "marks": {"tools": marks.tools, "system": marks.system, "items": len(marks.items)},
         "declared": len(request.tools),
-        "sent": before.tokens if before else 0,
     }
 
 

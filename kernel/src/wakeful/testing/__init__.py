@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from wakeful.testing.gates import Gate
     from wakeful.testing.ids import FakeIds
     from wakeful.testing.models import Say, ScriptedModel, say, shown
+    from wakeful.testing.prefixes import PrefixStable
     from wakeful.testing.runtime import RuntimeConformance
     from wakeful.testing.turns import TurnResult, run_turn
 
@@ -24,6 +25,7 @@ _WHERE = {
     "FakeIds": "ids",
     "Gate": "gates",
     "PluginConformance": "conformance",
+    "PrefixStable": "prefixes",
     "RuntimeConformance": "runtime",
     "Say": "models",
     "ScriptedModel": "models",
@@ -39,6 +41,7 @@ __all__ = [
     "FakeIds",
     "Gate",
     "PluginConformance",
+    "PrefixStable",
     "RuntimeConformance",
     "Say",
     "ScriptedModel",

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from wakeful.testing.clock import FakeClock
     from wakeful.testing.databases import Database
     from wakeful.testing.ids import FakeIds
+    from wakeful.testing.prefixes import PrefixStable
     from wakeful.testing.turns import TurnResult
     from wakeful.testing.wire import Wire
 
@@ -82,6 +83,23 @@ def run_turn(store: Database, clock: FakeClock, ids: FakeIds, tmp_path: Path) ->
         return run(here, *texts, **{"clock": clock, "ids": ids, "store": store.url, **options})
 
     return turn
+
+
+@pytest.fixture
+def assert_prefix_stable(store: Database) -> PrefixStable:
+    """Give a check that every request of a conversation repeated the one before it.
+
+    ::
+
+        run_turn(agent, "Hello", "And again", conversation="c-1")
+        assert_prefix_stable("c-1")
+
+    The conversation is one of the test's own database, which ``run_turn`` and ``wakeful_app`` use; its agent
+    needs a layout that fingerprints requests. ``declared=False`` accepts no break at all.
+    """
+    from wakeful.testing.prefixes import PrefixStable
+
+    return PrefixStable(store)
 
 
 @pytest.fixture

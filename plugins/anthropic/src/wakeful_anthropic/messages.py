@@ -64,16 +64,18 @@ class Encoder:
     fixed: Fixed
     memory: Memory = field(factory=Memory)
     _mark: bytes = field(init=False)
+    _own_marks: int = field(init=False)
     _sets: dict[tuple[str, ...], _Tools] = field(factory=dict, init=False)
     _last: tuple[tuple[Tool, ...], _Tools] | None = field(default=None, init=False)
 
     def __attrs_post_init__(self) -> None:
-        """Spell what every breakpoint looks like."""
+        """Spell what every breakpoint looks like, and count those that the settings bring."""
         self._mark = b',"cache_control":' + spell(self.fixed.marker) + b"}"
+        self._own_marks = sum("cache_control" in tool for tool in self.fixed.server_tools)
 
     def body(self, request: Request, *, max_tokens: int, stream: bool) -> bytes:
         """Return the body of a request as JSON in UTF-8."""
-        left = self.fixed.breakpoints
+        left = max(self.fixed.breakpoints - self._own_marks, 0)
         tools = self._declared(request.tools)
         head = {"model": self.fixed.model, "max_tokens": max_tokens, **self.fixed.params}
         if not tools.spelled:

@@ -59,6 +59,7 @@ class Facts:
             native_tools=True,
             cache_ttl=TTL_SECONDS[cache_ttl],
             tool_search=self.tool_search,
+            breakpoints=self.breakpoints,
         )
 
 

@@ -48,7 +48,7 @@ class Prices:
         if not raw:
             return Usage(reported=False)
         cost = self._cost(uncached, read, write - hour, hour, output, now)
-        return Usage(read, write, uncached, output, cost)
+        return Usage(read, write, uncached, output, cost, write_1h=hour)
 
     def _cost(self, *counts_and_now: Any) -> float | None:
         *counts, now = counts_and_now

@@ -56,6 +56,7 @@ class Facts:
             native_tools=self.native_tools,
             cache_ttl=self.cache_ttl,
             tool_search=self.tool_search,
+            breakpoints=0,  # as many as there are messages
         )
 
 

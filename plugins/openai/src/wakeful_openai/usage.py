@@ -45,7 +45,7 @@ def read_usage(raw: Json, timings: Json = None) -> Usage:
     thought = _detail(raw, "reasoning_tokens") or 0
     if thought and total is not None and total == given + output + thought:
         output += thought  # some servers count reasoning beside the output, not in it
-    return Usage(read, write, given - read - write, output)
+    return Usage(read, write, given - read - write, output, reasoning=min(thought, output))
 
 
 def _cached(raw: Mapping[str, Any], timings: Json) -> tuple[int, int]:
