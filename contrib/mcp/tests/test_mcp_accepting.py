@@ -12,8 +12,9 @@ import pytest
 import wakeful
 from contrib.mcp.tests.conftest import Desk
 from wakeful.testing import FakeClock, FakeIds, ScriptedModel, say
+from wakeful.testing.catalogue import tools
 from wakeful.types import ActionEnded, ActionResult
-from wakeful_mcp.testing import command, generated
+from wakeful_mcp.testing import command, offer
 
 
 async def results(app: Any) -> list[ActionResult]:
@@ -24,19 +25,21 @@ async def results(app: Any) -> list[ActionResult]:
 @pytest.fixture
 def shop(desk: Desk) -> Desk:
     """Give an agent with ten tools of the generated server, none accepted."""
-    desk.server("shop", *command(10, changes=desk.folder / "changes.json"))
+    offer(desk.folder / "shop.json", tools(10))
+    desk.server("shop", *command(desk.folder / "shop.json"))
     return desk
 
 
 def change(desk: Desk, changes: dict[str, Any]) -> None:
-    (desk.folder / "changes.json").write_text(json.dumps(changes))
+    kept = [tool for tool in tools(10) if changes.get(tool["name"], {}) is not None]
+    offer(desk.folder / "shop.json", [{**tool, **changes.get(tool["name"], {})} for tool in kept])
 
 
 def said(capsys: pytest.CaptureFixture[str]) -> Any:
     return json.loads(capsys.readouterr().out)
 
 
-NAMES = [tool["name"] for tool in generated(10)]
+NAMES = [tool["name"] for tool in tools(10)]
 
 
 def test_accepting_and_checking(shop: Desk, capsys: pytest.CaptureFixture[str]) -> None:
@@ -76,8 +79,8 @@ def test_what_changed_is_shown_before_and_when_it_is_accepted(
 def test_single_tools_are_accepted(shop: Desk, capsys: pytest.CaptureFixture[str]) -> None:
     assert shop.command("accept", "shop", "--tool", NAMES[3]) == 0
     assert list(shop.lock().of("shop")) == [NAMES[3]]
-    assert shop.command("accept", "shop", "--tool", "crm_crate_contact") == 1
-    assert "offers no tool 'crm_crate_contact'; did you mean 'crm_create_contact'?" in capsys.readouterr().err
+    assert shop.command("accept", "shop", "--tool", "crm_crate_deal") == 1
+    assert "offers no tool 'crm_crate_deal'; did you mean 'crm_create_deal'?" in capsys.readouterr().err
     assert shop.command("accept", "shpo") == 2
     assert "no agent has an MCP server 'shpo'; did you mean 'shop'?" in capsys.readouterr().err
 
@@ -106,10 +109,10 @@ async def test_without_accepted_tools_an_agent_runs_and_says_so(
 async def test_a_changed_tool_is_refused_until_it_is_accepted(
     wakeful_app: Any, shop: Desk, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = {"query": "Lindqvist"}
+    words = {"full_name": "Lindqvist"}
     assert await accepted(shop)
-    tools = [f"mcp_shop_{NAMES[0]}", f"mcp_shop_{NAMES[1]}"]
-    first, second = (tools[0], words), (tools[1], {"number": "AB-1"})
+    called = [f"mcp_shop_{name}" for name in NAMES]
+    first, second = (called[0], words), (called[1], {"legal_name": "AB"})
     async with wakeful_app(shop.agent(first, "One.", [first, second], "Two.", first)) as app:
         (result,) = await results(app)
         assert result.outputs == {"tool": NAMES[0], "arguments": words}
@@ -117,7 +120,7 @@ async def test_a_changed_tool_is_refused_until_it_is_accepted(
         change(shop, {NAMES[0]: {"description": "Find everything."}, NAMES[5]: None})
         refused, other = await results(app)
         assert (refused.code, other.success) == ("TOOL_CHANGED", True)
-        assert "the description of 'crm_find_contact' changed since a person accepted it" in refused.message
+        assert "the description of 'crm_create_contact' changed since a person accepted it" in refused.message
         assert "wakeful mcp accept shop" in refused.message
         assert await accepted(shop)
         (still,) = await results(app)
@@ -126,7 +129,7 @@ async def test_a_changed_tool_is_refused_until_it_is_accepted(
         (result,) = await results(app)
         assert result.success
         shown = {tool.name: tool.description for tool in app.agents["agent"].declared.tools}
-        assert shown[tools[0]].startswith("Find everything.")
+        assert shown[called[0]].startswith("Find everything.")
         assert len(shown) == 9
 
 
@@ -138,11 +141,11 @@ async def accepted(desk: Desk) -> bool:
 async def test_a_schema_that_changed_is_refused_too(wakeful_app: Any, shop: Desk) -> None:
     await accepted(shop)
     change(shop, {NAMES[1]: {"inputSchema": {"type": "object"}}, NAMES[2]: None})
-    calls = [(f"mcp_shop_{NAMES[1]}", {"number": "1"}), (f"mcp_shop_{NAMES[2]}", {"title": "x"})]
+    calls = [(f"mcp_shop_{NAMES[1]}", {"legal_name": "A"}), (f"mcp_shop_{NAMES[2]}", {"title": "x"})]
     async with wakeful_app(shop.agent(calls)) as app:
         changed, gone = await results(app)
-    assert "the schema of 'crm_get_contact' changed" in changed.message
-    assert "the server has no tool 'crm_create_contact' any more" in gone.message
+    assert "the schema of 'crm_create_company' changed" in changed.message
+    assert "the server has no tool 'crm_create_deal' any more" in gone.message
 
 
 async def test_tools_are_byte_identical_whatever_the_server_does(wakeful_app: Any, shop: Desk) -> None:
@@ -153,7 +156,7 @@ async def test_tools_are_byte_identical_whatever_the_server_does(wakeful_app: An
             change(shop, dict.fromkeys(NAMES[:3]))
         if state == "down":
             shop.servers["shop"]["command"] = "no-such-program-here"
-        agent = shop.agent((f"mcp_shop_{NAMES[4]}", {"number": "1"}))
+        agent = shop.agent((f"mcp_shop_{NAMES[4]}", {"legal_name": "A"}))
         async with wakeful_app(agent) as app:
             (result,) = await results(app)
             assert result.code == ("SERVER_DOWN" if state == "down" else "SUCCESS")
@@ -164,29 +167,29 @@ async def test_tools_are_byte_identical_whatever_the_server_does(wakeful_app: An
     assert len(shown[0]) == 10
 
 
-def test_tools_that_would_break_an_agent_are_left_out(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
-    desk.server("shop", *command(4, changes=desk.folder / "changes.json"))
+def test_tools_that_would_break_an_agent_are_left_out(shop: Desk, capsys: pytest.CaptureFixture[str]) -> None:
     change(
-        desk,
-        {
+        shop,
+        dict.fromkeys(NAMES[4:])
+        | {
             NAMES[0]: {"inputSchema": {"type": "object", "anyOf": [{"required": ["a"]}]}},
             NAMES[1]: {"inputSchema": {"type": "object", "properties": {"bad name!": {"type": "string"}}}},
             NAMES[2]: {"description": "x" * 60_000},
         },
     )
-    assert desk.command("accept") == 0
+    assert shop.command("accept") == 0
     out = capsys.readouterr().out
     assert "1 tool accepted" in out
-    assert "unusable crm_find_contact: its schema has 'anyOf' at its root, which providers refuse" in out
-    assert "unusable crm_get_contact: its argument 'bad name!' has a name that providers refuse" in out
-    assert "unusable crm_create_contact: its definition has more than 50,000 characters" in out
+    assert "unusable crm_create_contact: its schema has 'anyOf' at its root, which providers refuse" in out
+    assert "unusable crm_create_company: its argument 'bad name!' has a name that providers refuse" in out
+    assert "unusable crm_create_deal: its definition has more than 50,000 characters" in out
 
 
 @pytest.mark.parametrize(
     ("spoil", "problem"),
     [
         (lambda text: text[:-40], "mcp.lock.json: cannot be read"),
-        (lambda text: text.replace("Find every", "Steal every"), "was changed by hand"),
+        (lambda text: text.replace("Search crm", "Burgle crm"), "was changed by hand"),
         (lambda text: text.replace('"version": 1', '"version": 9'), "is no lock file of version 1"),
     ],
 )

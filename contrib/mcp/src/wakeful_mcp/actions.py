@@ -19,6 +19,7 @@ from wakeful.types import (
     Json,
     ResultCode,
     Trust,
+    canonical,
     digest,
     failure,
     tool_name,
@@ -91,7 +92,7 @@ def names(tools: Sequence[Pinned]) -> dict[tuple[str, str], tuple[str, str]]:
     """Return (name, tool name) of each tool by (server, the server's name).
 
     The name is ``mcp_<server>_<tool>``. A tool name that would be cut, empty or the same as another's ends
-    with a piece of the hash of the whole name, so it does not depend on the order of anything.
+    with a piece of a hash over both, so it does not depend on the order of anything.
     """
     full = {
         (each.server, each.definition.name): f"mcp_{each.server}_{each.definition.name}" for each in tools
@@ -104,7 +105,7 @@ def names(tools: Sequence[Pinned]) -> dict[tuple[str, str], tuple[str, str]]:
         if plain:
             found[key] = (name, short[key])
             continue
-        tail = digest(name)[:TAIL]
+        tail = digest(canonical(key))[:TAIL]
         cut = short[key][: TOOL_NAME_LIMIT - TAIL - 1].rstrip("_")
         found[key] = (f"{name} {tail}", f"{cut}_{tail}")
     return found
