@@ -1,0 +1,124 @@
+"""JSON paths (RFC 9535) that a model wrote: patterns in linear time, and an end when time is over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from jsonpath_rfc9535 import JSONPathEnvironment
+from jsonpath_rfc9535.exceptions import JSONPathError
+from jsonpath_rfc9535.function_extensions import ExpressionType, FilterFunction
+
+from wakeful.types import ActionError, InvalidParam, Json
+from wakeful_spillover.patterns import Pattern, compiled
+
+#: Longest path, in characters.
+LONGEST = 1000
+#: Parts of an expression in which there may be another query.
+_PARTS = ("expression", "left", "right", "query", "args", "selectors", "segments")
+
+Check = Callable[[], None]
+
+
+class _Matching(FilterFunction):
+    """``match`` and ``search`` with RE2 in the place of an engine that can hang."""
+
+    arg_types = [ExpressionType.VALUE, ExpressionType.VALUE]  # noqa: RUF012  # as the library declares it
+    return_type = ExpressionType.LOGICAL
+
+    def __init__(self, *, whole: bool) -> None:
+        self._whole = whole
+        self._known: dict[str, Pattern] = {}
+
+    def __call__(self, text: object, pattern: object) -> bool:
+        """Return whether a text matches; what is no text does not."""
+        if not isinstance(text, str) or not isinstance(pattern, str):
+            return False
+        known = self._known.get(pattern)
+        if known is None:
+            known = self._known[pattern] = compiled(pattern, ignore_case=False)
+        content = text.encode("utf-8", "replace")
+        return (known.fullmatch(content) if self._whole else known.search(content)) is not None
+
+
+class _Checked:
+    """A segment of a path that looks at the time for every node that goes in or comes out."""
+
+    def __init__(self, segment: Any, check: Check) -> None:
+        self._segment, self._check = segment, check
+        self.selectors = segment.selectors
+
+    def resolve(self, nodes: Iterable[Any]) -> Iterator[Any]:
+        """Apply the segment."""
+        for node in self._segment.resolve(self._each(nodes)):
+            self._check()
+            yield node
+
+    def _each(self, nodes: Iterable[Any]) -> Iterator[Any]:
+        for node in nodes:
+            self._check()
+            yield node
+
+
+def found(path: str, value: Json, check: Check, where: str = "path") -> Iterator[tuple[str, Json]]:
+    """Yield normalised path and value of everything a path leads to.
+
+    Args:
+        path: with or without ``$`` at its beginning.
+        value: where to look.
+        check: called often; raises when time is over.
+        where: the argument, for the message.
+
+    Raises:
+        ActionError: INVALID_PATH, INVALID_PATTERN, or what ``check`` raises.
+    """
+    environment = JSONPathEnvironment()
+    environment.function_extensions["match"] = _Matching(whole=True)
+    environment.function_extensions["search"] = _Matching(whole=False)
+    text = _rooted(path)
+    try:
+        if len(text) > LONGEST:
+            raise _invalid(path[:40] + "…", f"it has more than {LONGEST} characters", where)
+        query = environment.compile(text)
+        _watch(query, check)
+        for node in query.finditer(value):
+            yield node.path(), node.value
+    except (JSONPathError, RecursionError) as error:
+        raise _invalid(path, str(error).split("\n", maxsplit=1)[0] or "it goes too deep", where) from None
+
+
+def _rooted(path: str) -> str:
+    text = path.strip()
+    if text.startswith("$"):
+        return text
+    if not text or text == ".":
+        return "$"
+    return f"${text}" if text.startswith(("[", ".")) else f"$.{text}"
+
+
+def _watch(part: Any, check: Check) -> None:
+    """Put a check around every segment of a query and of the queries in its filters."""
+    if isinstance(part, list | tuple):
+        for each in part:
+            _watch(each, check)
+        return
+    for name in _PARTS:
+        inside = getattr(part, name, None)
+        if inside is None:
+            continue
+        if name == "segments":
+            for segment in inside:
+                _watch(segment.selectors, check)
+            part.segments = tuple(_Checked(segment, check) for segment in inside)
+        elif not isinstance(inside, str):
+            _watch(inside, check)
+
+
+def _invalid(path: str, why: str, where: str) -> ActionError:
+    reason = f"{path!r} is no path: {why}"
+    return ActionError(
+        "INVALID_PATH",
+        reason,
+        suggestion="Paths are JSONPath: $.items[0].name, $..price, $.items[?@.price > 10].",
+        invalid=[InvalidParam(where, reason)],
+    )
