@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from functools import partial
 
 from attrs import field, frozen
 
@@ -127,7 +126,7 @@ async def _one(live: Live, item: Planned, work: Work, gate: asyncio.Semaphore, i
         work.started.add(inv.key)
         puts = work.puts.setdefault(inv.key, [])
         ctx = context(live, action, inv.key, puts)
-        ctx.caller, ctx.listener = partial(inner.call, inv, puts), live.emit
+        ctx.bind(inner, inv, live.emit)
         try:
             result = worsened(inv, await execute(action, inv.args, ctx, live.agent.middleware, live.redactor))
         finally:

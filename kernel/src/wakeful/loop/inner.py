@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import Mapping, Sequence
-from functools import partial
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from attrs import define, evolve, field
@@ -28,7 +27,7 @@ from wakeful.policy import Judged, judge_one
 from wakeful.store.tables import action_call
 from wakeful.tools.arguments import check_arguments
 from wakeful.tools.offer import unknown_tool
-from wakeful.types import ActionResult, Invocation, Json, Judgement, Verdict, failure
+from wakeful.types import ActionResult, Called, Invocation, Json, Judgement, Verdict, failure
 
 if TYPE_CHECKING:
     from wakeful.loop.close import Put, Work
@@ -39,6 +38,8 @@ SEEN = 200
 #: How deep calls may stand in each other: a loop in a sub-agent in a loop, and one more.
 DEEPEST = 4
 
+#: Inner calls that are read from the journal at once.
+CHUNK = 500
 #: Writes to plugins' state that an outer call collects before it keeps only the last of each name.
 PUTS = 1_000
 
@@ -84,6 +85,26 @@ class Inner:
         if item.result is not None:
             return item.result
         return await self._run(item.invocation, puts)
+
+    async def called(self, outer: Invocation) -> AsyncIterator[Called]:
+        """Yield the inner calls of a call in their order, a few at a time from the journal."""
+        await self.flush()
+        a, last = action_call.c, -1
+        query = (
+            select(a.inner, a.action, a.args, a.result, a.result_ref)
+            .where(a.run_id == self.live.run.id, a.step == self.live.run.step, a.parent == outer.key)
+            .order_by(a.inner)
+            .limit(CHUNK)
+        )
+        while True:
+            beyond = query.where(a.inner > last)
+            rows = await self.live.store.read(lambda conn: conn.execute(beyond).mappings().all())  # noqa: B023
+            for row in rows:
+                result = await load_raw(self.live.store, dict(row))
+                yield Called(row["inner"], row["action"], json.loads(row["args"]), result)
+            if len(rows) < CHUNK:
+                return
+            last = rows[-1]["inner"]
 
     async def flush(self) -> None:
         """Wait until every result is stored."""
@@ -141,7 +162,7 @@ class Inner:
         own: list[Put] = []
         services = live.agent.services.get(action.owner) or live.agent.services[""]
         ctx = Context(live.run, inv.key, services, action.owner, own, earlier=puts)
-        ctx.caller, ctx.listener = partial(self.call, inv, own), live.emit
+        ctx.bind(self, inv, live.emit)
         result = worsened(inv, await execute(action, inv.args, ctx, live.agent.middleware, live.redactor))
         result = live.redactor.result(result)
         _add(puts, own)

@@ -22,7 +22,7 @@ from wakeful.loop.live import Live
 from wakeful.loop.outcomes import outcome
 from wakeful.loop.recorded import load_raw, outcome_unknown
 from wakeful.loop.references import worsened
-from wakeful.loop.statements import append_rows, guard, save_state
+from wakeful.loop.statements import append_rows, close_nested, guard, save_state
 from wakeful.policy import judge_one
 from wakeful.results import artifacts
 from wakeful.store.tables import action_call, run
@@ -201,6 +201,7 @@ async def _record(live: Live, inv: Invocation, raw: ActionResult, puts: list[Put
             rows = append_rows(conn, live.run, [row], live.clock.now())
             values = {"status": status, "success": raw.success, "code": raw.code, "result_seq": rows[0].seq}
             conn.execute(update(action_call).where(action_call.c.key == inv.key).values(**values))
+            close_nested(conn, live.run.id, [inv.key], rows[0].seq)
             save_state(conn, live.run.conversation, puts)
             return rows
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -13,9 +13,11 @@ from wakeful.loop.statements import save_state
 from wakeful.types import (
     Action,
     ActionResult,
+    Called,
     Clock,
     Event,
     IdSource,
+    Invocation,
     Json,
     NotAvailableError,
     Reply,
@@ -32,7 +34,19 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("wakeful")
 
-Caller = Callable[[str, Json, int], Awaitable[ActionResult]]
+
+class Calls(Protocol):
+    """Runs the inner calls of the calls of a step."""
+
+    def call(
+        self, outer: Invocation, puts: list[tuple[str, str, Json]], name: str, args: Json, inner: int
+    ) -> Awaitable[ActionResult]:
+        """Run one."""
+        ...
+
+    def called(self, outer: Invocation) -> AsyncIterator[Called]:
+        """Give those of one call so far."""
+        ...
 
 
 class Asker(Protocol):
@@ -103,7 +117,7 @@ class Context:
     """The context of one execution, or of one result on its way through the stages.
 
     ``pending`` collects what is put; the step applies it in call order when it closes. ``earlier`` is what
-    the call that this one is a part of has put. ``caller`` runs inner calls, ``listener`` hears of events.
+    the call that this one is a part of has put.
     """
 
     run: Run
@@ -113,8 +127,13 @@ class Context:
     pending: list[tuple[str, str, Json]]
     tx: Tx | None = None
     earlier: Sequence[tuple[str, str, Json]] = ()
-    caller: Caller | None = None
-    listener: Callable[[Event], Awaitable[None]] | None = None
+    _inner: Calls | None = None
+    _call: Invocation | None = None
+    _listener: Callable[[Event], Awaitable[None]] | None = None
+
+    def bind(self, inner: Calls, call: Invocation, listener: Callable[[Event], Awaitable[None]]) -> None:
+        """Let this context make inner calls of ``call``, and pass events on."""
+        self._inner, self._call, self._listener = inner, call, listener
 
     @property
     def idempotency_key(self) -> str:
@@ -135,13 +154,20 @@ class Context:
 
     async def call(self, action: str, args: Mapping[str, Json], *, inner: int) -> ActionResult:
         """Run another action as a part of this call; see ``wakeful.types.ActionContext``."""
-        if self.caller is None:
-            raise NotAvailableError(
-                f"{action} cannot be called here: only an action that runs may call others"
-            )
-        return await self.caller(action, args, inner)
+        if self._inner is None or self._call is None:
+            raise self._not_here()
+        return await self._inner.call(self._call, self.pending, action, args, inner)
+
+    def called(self) -> AsyncIterator[Called]:
+        """Give the inner calls so far; see ``wakeful.types.ActionContext``."""
+        if self._inner is None or self._call is None:
+            raise self._not_here()
+        return self._inner.called(self._call)
+
+    def _not_here(self) -> NotAvailableError:
+        return NotAvailableError("inner calls cannot be made here; only an action that runs makes them")
 
     async def emit(self, event: Event) -> None:
         """Pass an event to whoever streams the run."""
-        if self.listener is not None:
-            await self.listener(event)
+        if self._listener is not None:
+            await self._listener(event)

@@ -111,6 +111,7 @@ from wakeful.types.references import Provenance, Reference, Referred
 from wakeful.types.run import (
     ActionContext,
     Answer,
+    Called,
     Clock,
     IdSource,
     Outcome,
@@ -159,6 +160,7 @@ __all__ = [
     "Break",
     "Call",
     "CallJudged",
+    "Called",
     "Change",
     "ChangeKind",
     "Claim",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import datetime
 from math import ceil
 from pathlib import Path
@@ -207,6 +207,23 @@ class Run:
         return max((row.trust for row in self.rows), default=Trust.TRUSTED)
 
 
+@frozen
+class Called:
+    """One inner call as the journal has it; see :meth:`ActionContext.call`.
+
+    Args:
+        inner: its place within the outer call.
+        action: tool name of the action.
+        args: its arguments, checked.
+        result: what it gave; None while it has no end.
+    """
+
+    inner: int
+    action: str
+    args: Json
+    result: ActionResult | None
+
+
 class ActionContext(Protocol):
     """What an action or a result stage is handed beside its arguments."""
 
@@ -242,6 +259,10 @@ class ActionContext(Protocol):
         Returns:
             A failed result too when the call was refused, denied, or waits for a person.
         """
+        ...
+
+    def called(self) -> AsyncIterator[Called]:
+        """Give the inner calls so far in their order, read from the journal a few at a time."""
         ...
 
     async def emit(self, event: Event) -> None:
