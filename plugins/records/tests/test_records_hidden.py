@@ -22,7 +22,8 @@ from wakeful.types import ActionError, canonical
 from wakeful_records import RecordsSettings, reader
 from wakeful_records.database import Database, parse_url
 from wakeful_records.query import Checked
-from wakeful_records.schema import Catalogue, reflect
+from wakeful_records.reflection import reflect
+from wakeful_records.schema import Catalogue
 
 ENDLESS = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n"
 
@@ -216,3 +217,17 @@ async def test_read_only_opens_the_file_so_that_it_cannot_be_written(shop: Path)
         await database.run(lambda opened: opened.exec_driver_sql("DELETE FROM log"), write=True)
     await database.close()
     assert found == 2
+
+
+async def test_where_a_full_text_index_keeps_its_data_is_no_entity(desk_for: Any, shop: Path) -> None:
+    with sqlite3.connect(shop) as connection:
+        connection.execute("CREATE VIRTUAL TABLE letters USING fts5(body)")
+        connection.execute("INSERT INTO letters VALUES ('dear ana')")
+    connection.close()
+    desk = desk_for()
+    listed = (await desk("list_entities")).outputs["entities"]
+    assert [item["name"] for item in listed if "letters" in item["name"]] == ["letters"]
+    inside = await desk("create_record", entity="letters_data", values={"id": 1})
+    assert inside.code == "UNKNOWN_ENTITY"
+    found = await desk("run_query", sql="SELECT body FROM letters WHERE letters MATCH 'ana'")
+    assert found.outputs == {"rows": [{"body": "dear ana"}]}, found

@@ -7,12 +7,12 @@ this module, and of a driver's text at most its first line, redacted.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from sqlalchemy.exc import DBAPIError, InvalidRequestError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
-from wakeful.types import ActionError, ErrorRecovery, InvalidParam, Json
+from wakeful.types import ActionError
 
 #: Longest piece of a driver's text that is passed on, in characters.
 _TEXT_LIMIT = 300
@@ -104,6 +104,7 @@ _MYSQL = {
     **dict.fromkeys((1048, 1364), "NOT_NULL"),
     **dict.fromkeys((3819, 4025), "CHECK"),
     **dict.fromkeys((1264, 1265, 1292, 1366, 1406), "INVALID_VALUE"),
+    1020: "CONCURRENT_UPDATE",
     **dict.fromkeys((1205, 1213), _LOCKED),
     **dict.fromkeys((1290, 1792, 1836), _READ_ONLY),
     **dict.fromkeys((1142, 1143, 1044, 1227), "PERMISSION_DENIED"),
@@ -112,34 +113,12 @@ _MYSQL = {
 }
 
 
-def refuse(
-    code: str,
-    message: str,
-    *,
-    retryable: bool | None = None,
-    suggestion: str = "",
-    suggested: Sequence[str] = (),
-    invalid: Sequence[InvalidParam] = (),
-    example: Json = None,
-    next_actions: Sequence[str] = (),
-) -> ActionError:
-    """Return the error that fails an action with ``code``; the fields are those of ErrorRecovery."""
-    error = ActionError(code, message)
-    error.recovery = ErrorRecovery(
-        retryable=retryable,
-        suggestion=suggestion,
-        suggested_values=tuple(suggested),
-        invalid_params=tuple(invalid),
-        valid_example=example,
-        suggested_next_actions=tuple(next_actions),
-    )
-    return error
-
-
 def known(code: str, detail: str = "") -> ActionError:
     """Return the refusal of one of the well-known codes, with ``detail`` after its text."""
     text, retryable, suggestion = _KNOWN[code]
-    return refuse(code, f"{text}: {detail}" if detail else text, retryable=retryable, suggestion=suggestion)
+    return ActionError(
+        code, f"{text}: {detail}" if detail else text, retryable=retryable, suggestion=suggestion
+    )
 
 
 def classify(error: BaseException) -> str:
@@ -147,11 +126,12 @@ def classify(error: BaseException) -> str:
     name = getattr(error, "sqlite_errorname", None)
     if isinstance(name, str):
         return _longest(_SQLITE, name)
-    state = getattr(error, "sqlstate", None) or getattr(error, "pgcode", None)
-    if isinstance(state, str):
-        return _longest(_SQLSTATE, state)
+    # MySQL's numbers come first: its SQLSTATE is 23000 for every constraint.
     number = error.args[0] if error.args else None
-    return _MYSQL.get(number, "") if isinstance(number, int) else ""
+    if isinstance(number, int):
+        return _MYSQL.get(number, "")
+    state = getattr(error, "sqlstate", None) or getattr(error, "pgcode", None)
+    return _longest(_SQLSTATE, state) if isinstance(state, str) else ""
 
 
 def translate(
@@ -168,13 +148,13 @@ def translate(
         return known(_LOCKED, "all connections are busy")
     if not isinstance(error, DBAPIError) or error.orig is None:
         reason = type(error).__name__ if isinstance(error, InvalidRequestError) else "unknown database error"
-        return refuse("QUERY_FAILED", f"the database work failed ({reason})", retryable=None)
+        return ActionError("QUERY_FAILED", f"the database work failed ({reason})", retryable=None)
     origin = error.orig
     code = classify(origin)
     if not code and error.connection_invalidated:
         code = _UNAVAILABLE
     if code == "READ_ONLY_QUERY":
-        return refuse(code, "the query reads what it may not read")
+        return ActionError(code, "the query reads what it may not read")
     if code in {"UNIQUE_CONSTRAINT", "NOT_NULL"}:
         return known(code, _columns(origin, visible))
     if code == _UNAVAILABLE:
@@ -183,7 +163,7 @@ def translate(
         return known(code)
     if type(origin).__name__ == "OperationalError" and not getattr(origin, "sqlite_errorname", None):
         return known(_UNAVAILABLE, first_line(origin, secrets))
-    return refuse("QUERY_FAILED", first_line(origin, secrets), retryable=None)
+    return ActionError("QUERY_FAILED", first_line(origin, secrets), retryable=None)
 
 
 def first_line(error: BaseException, secrets: Iterable[str] = ()) -> str:

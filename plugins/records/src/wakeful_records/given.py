@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from wakeful.types import InvalidParam, Json, canonical
-from wakeful_records.errors import refuse
-from wakeful_records.names import near, resolve
+from wakeful.types import ActionError, InvalidParam, Json, canonical, meant, near
 from wakeful_records.schema import Catalogue, Entity, Field, unknown_fields
 from wakeful_records.values import EXPECTED, bind, coerce, present
 
@@ -26,7 +24,7 @@ def key_of(entity: Entity, given: Json) -> dict[str, Any]:
         ActionError: NO_KEY or INVALID_VALUE.
     """
     if not entity.keys:
-        raise refuse(
+        raise ActionError(
             "NO_KEY",
             f"{entity.name} has no key by which one record can be named",
             suggestion="Use search_records or run_query.",
@@ -35,12 +33,12 @@ def key_of(entity: Entity, given: Json) -> dict[str, Any]:
     parts = {fields[0].name: given} if len(fields) == 1 and not isinstance(given, dict) else given
     example = {field.name: EXPECTED[field.kind] for field in fields}
     named = (
-        {resolve(str(name), entity.keys): value for name, value in parts.items()}
+        {meant(str(name), entity.keys): value for name, value in parts.items()}
         if isinstance(parts, dict)
         else {}
     )
     if set(named) != set(entity.keys):
-        raise refuse(
+        raise ActionError(
             "INVALID_VALUE",
             f"id: the key of {entity.name} is {', '.join(entity.keys)}",
             suggestion="Give an object with exactly these names.",
@@ -53,7 +51,7 @@ def check_writable(catalogue: Catalogue, entity: Entity) -> None:
     """Refuse an entity that may only be read."""
     if not entity.writable:
         names = [other.name for other in catalogue.entities.values() if other.writable]
-        raise refuse(
+        raise ActionError(
             "ENTITY_READ_ONLY",
             f"{entity.name} can only be read",
             suggestion=f"Writable are: {', '.join(names) or 'none'}.",
@@ -74,7 +72,9 @@ def chosen_values(
 ) -> dict[str, Json]:
     """Return the values by column name, or refuse all that cannot be set at once."""
     if not values:
-        raise refuse("NO_FIELDS", "no values were given", suggestion=f"Writable fields: {', '.join(fields)}.")
+        raise ActionError(
+            "NO_FIELDS", "no values were given", suggestion=f"Writable fields: {', '.join(fields)}."
+        )
     unknown = [name for name in values if entity.find(name) is None]
     if unknown:
         raise unknown_fields(entity, unknown, fields)
@@ -91,7 +91,7 @@ def chosen_values(
         chosen[field.name] = value
     _check_invalid(invalid)
     if not chosen:
-        raise refuse(
+        raise ActionError(
             "NO_FIELDS", "only the key was given", suggestion=f"Writable fields: {', '.join(fields)}."
         )
     return chosen
@@ -100,7 +100,7 @@ def chosen_values(
 def check_required(entity: Entity, missing: list[str]) -> None:
     """Refuse a record that lacks values which may not be null."""
     if missing:
-        raise refuse(
+        raise ActionError(
             "NOT_NULL",
             f"{entity.name} needs a value for {', '.join(missing)}; nothing was written",
             invalid=[
@@ -156,4 +156,4 @@ def _check_invalid(invalid: list[InvalidParam]) -> None:
             + (f", expected {item.expected_format}" if item.expected_format else "")
             for item in invalid
         )
-        raise refuse("INVALID_VALUE", f"{said}; nothing was written", invalid=invalid)
+        raise ActionError("INVALID_VALUE", f"{said}; nothing was written", invalid=invalid)

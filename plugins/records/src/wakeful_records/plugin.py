@@ -25,7 +25,8 @@ from wakeful_records import reader, search, write
 from wakeful_records.database import Database, parse_url
 from wakeful_records.describe import description
 from wakeful_records.query import check
-from wakeful_records.schema import Catalogue, Entity, reflect
+from wakeful_records.reflection import reflect
+from wakeful_records.schema import Catalogue, Entity
 from wakeful_records.search import Filter, Page
 from wakeful_records.settings import RecordsSettings
 

@@ -17,10 +17,8 @@ from attrs import frozen
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from wakeful.types import ActionError
-from wakeful_records.errors import refuse
+from wakeful.types import ActionError, near
 from wakeful_records.functions import TABLE_COLUMNS, allowed, function_name
-from wakeful_records.names import near
 from wakeful_records.schema import Catalogue, Entity, unknown_entity
 
 #: Longest query in characters, and deepest nesting of parentheses, so that parsing stays cheap.
@@ -82,18 +80,18 @@ def check(text: str, dialect: str, catalogue: Catalogue, extra: Iterable[str] = 
 
 
 def _refusal(what: str, suggestion: str = _ONLY) -> ActionError:
-    return refuse("READ_ONLY_QUERY", what, suggestion=suggestion)
+    return ActionError("READ_ONLY_QUERY", what, suggestion=suggestion)
 
 
 def _parse(text: str, dialect: str) -> exp.Expr:
     if len(text) > LENGTH_LIMIT:
-        raise refuse("QUERY_SYNTAX", f"the query is longer than {LENGTH_LIMIT} characters")
+        raise ActionError("QUERY_SYNTAX", f"the query is longer than {LENGTH_LIMIT} characters")
     try:
         tokens = sqlglot.tokenize(text, read=dialect)
         _check_tokens(tokens)
         statements = sqlglot.parse(text, read=dialect)
     except (SqlglotError, RecursionError) as error:
-        raise refuse("QUERY_SYNTAX", _syntax(error), suggestion=f"The dialect is {dialect}.") from None
+        raise ActionError("QUERY_SYNTAX", _syntax(error), suggestion=f"The dialect is {dialect}.") from None
     found = [item for item in statements if item is not None and not isinstance(item, exp.Semicolon)]
     if len(found) != 1:
         raise _refusal(f"expected one statement, found {len(found)}")
@@ -115,7 +113,7 @@ def _check_tokens(tokens: Sequence[Any]) -> None:
     for token in tokens:
         depth += {"(": 1, ")": -1}.get(token.text, 0)
         if depth > DEPTH_LIMIT:
-            raise refuse("QUERY_SYNTAX", f"parentheses are nested deeper than {DEPTH_LIMIT}")
+            raise ActionError("QUERY_SYNTAX", f"parentheses are nested deeper than {DEPTH_LIMIT}")
         # MySQL and MariaDB execute /*! … */ and /*M! … */, which every parser takes for comments.
         if any(comment.lstrip().startswith(("!", "M!")) for comment in token.comments):
             raise _refusal("executable comments are not allowed")
@@ -266,7 +264,7 @@ def _check_columns(tree: exp.Expr, catalogue: Catalogue, entities: Iterable[Enti
             column.set("db", None)  # the table has an alias now, which hides its schema
         if column.name.casefold() not in known and not re.fullmatch(r"column\d+", column.name):
             close = near(column.name, fields)
-            raise refuse(
+            raise ActionError(
                 "UNKNOWN_ENTITY_FIELDS",
                 f"no table of the query has a column {column.name!r}",
                 suggestion="Read the columns with describe_entity; write texts in single quotes.",

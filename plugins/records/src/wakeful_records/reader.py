@@ -11,10 +11,9 @@ import sqlalchemy as sa
 from attrs import frozen
 
 from wakeful.types import Json
-from wakeful_records.names import matches
 from wakeful_records.query import Checked
 from wakeful_records.schema import Catalogue
-from wakeful_records.settings import RecordsSettings
+from wakeful_records.settings import RecordsSettings, matches
 from wakeful_records.values import present
 
 #: Actions SQLite asks about while it compiles a statement that only reads.
@@ -78,6 +77,8 @@ def _authorised(
     def judge(action: int, first: str | None, second: str | None, _: str | None, inside: str | None) -> int:
         if action in _READING:
             return sqlite3.SQLITE_OK
+        if action == sqlite3.SQLITE_PRAGMA and first == "data_version":
+            return sqlite3.SQLITE_OK  # full-text indexes ask whether another connection has written
         if action != sqlite3.SQLITE_READ or first is None:
             return sqlite3.SQLITE_DENY
         if (inside or "").casefold() in views:

@@ -8,8 +8,7 @@ from typing import Any, Literal
 import sqlalchemy as sa
 from attrs import frozen
 
-from wakeful.types import InvalidParam, Json
-from wakeful_records.errors import refuse
+from wakeful.types import ActionError, InvalidParam, Json
 from wakeful_records.schema import Entity, Field, unknown_fields
 from wakeful_records.values import bind, coerce, present
 
@@ -110,7 +109,7 @@ def _conditions(entity: Entity, filters: Sequence[Filter], dialect: str) -> list
             )
     if invalid:
         said = "; ".join(f"{item.param} ({item.reason}): expected {item.expected_format}" for item in invalid)
-        raise refuse("INVALID_VALUE", said, invalid=invalid)
+        raise ActionError("INVALID_VALUE", said, invalid=invalid)
     return made
 
 

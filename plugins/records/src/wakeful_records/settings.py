@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from fnmatch import fnmatchcase
 
 from attrs import Attribute, field, frozen
 from attrs import validators as valid
@@ -69,3 +70,8 @@ class RecordsSettings:
     def trust(self) -> Trust:
         """``output_trust`` as the enum."""
         return Trust[self.output_trust.upper()]
+
+
+def matches(name: str, globs: Iterable[str]) -> bool:
+    """Return whether any glob matches ``name``, regardless of case."""
+    return any(fnmatchcase(name.casefold(), glob.casefold()) for glob in globs)

@@ -9,8 +9,8 @@ import sqlalchemy as sa
 from attrs import frozen
 from sqlalchemy.exc import DBAPIError
 
-from wakeful.types import Json
-from wakeful_records.errors import known, refuse, translate
+from wakeful.types import ActionError, Json
+from wakeful_records.errors import known, translate
 from wakeful_records.given import (
     bound_values,
     check_required,
@@ -46,7 +46,7 @@ def find(connection: sa.Connection, entity: Entity, given: Json, *, lock: bool =
     row = connection.execute(query.with_for_update() if lock else query).first()
     if row is None:
         shown = ", ".join(f"{name}={present(value)}" for name, value in key.items())
-        raise refuse(
+        raise ActionError(
             "RECORD_NOT_FOUND",
             f"{entity.name} has no record with {shown}",
             suggestion="Find the record with search_records.",
@@ -148,7 +148,7 @@ def _version(entity: Entity, lock: Field | None, row: Any, given: Json) -> list[
         return []
     stored = dict(zip(entity.fields, row, strict=True))[lock.name]
     if given is None:
-        raise refuse(
+        raise ActionError(
             "CONCURRENT_UPDATE",
             f"version is required: give the value of {lock.name} as get_record shows it",
             retryable=True,
