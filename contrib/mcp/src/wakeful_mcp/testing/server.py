@@ -2,8 +2,8 @@
 
     python server.py TOOLS.json [--http [PORT]]
 
-The file holds a list of tools as the protocol has them. It is read whenever they are listed, so a test
-changes it to change the server. Every tool answers with what it was called with. ``tools/list`` comes in pages.
+The file holds a list of tools as the protocol has them. It is read whenever they are listed, so a test may
+change it. Tools answer with what they were called with; ``tools/list`` comes in pages.
 """
 
 from __future__ import annotations
