@@ -28,6 +28,7 @@ from wakeful.types import (
     Wait,
     WakefulError,
 )
+from wakeful.waiting import within
 
 
 @frozen
@@ -60,6 +61,7 @@ async def next_step(live: Live) -> Next:
 
     Raises:
         PluginError: it failed, or answered with something else.
+        TimeoutError: the run's time is over.
     """
     kind, owner = live.agent.type, live.agent.type_owner
     if live.last is None and live.run.step:
@@ -67,8 +69,9 @@ async def next_step(live: Live) -> Next:
         if found is not None:
             live.last = stepped(found.reply, found.planned, found.work, proposed=found.proposed)
     try:
-        decided = await kind.next_step(live.run, live.last)
-    except WakefulError:
+        left, work = live.remaining, kind.next_step(live.run, live.last)
+        decided = await (work if left is None else within(live.clock, max(left, 0.0), work))
+    except (WakefulError, TimeoutError):
         raise
     except Exception as error:
         raise PluginError(owner, "agent_types", error) from error

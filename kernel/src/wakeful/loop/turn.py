@@ -104,7 +104,10 @@ async def _release(live: Live) -> None:
 
 async def _steps(live: Live) -> Outcome:
     while True:
-        decision = await next_step(live)
+        try:
+            decision = await next_step(live)
+        except TimeoutError:
+            return Outcome.limited(f"the limit of {live.run.limits.seconds:g} seconds")
         if isinstance(decision, Wait):
             outcome: Outcome | None = await _waiting(live)
         elif isinstance(decision, Finish) and decision.text is None:
