@@ -18,7 +18,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import bpe_openai
+import bpe_openai  # type: ignore[import-untyped]
 from adapter import action_of
 from attrs import evolve
 

@@ -46,10 +46,7 @@ both_ways = pytest.mark.parametrize("spell", [wrapped, direct])
 
 
 def limited(**limits: Json) -> tuple[Action, ...]:
-    return tuple(
-        evolve(each, **limits) if each.tool_name == TARGET else each  # type: ignore[arg-type]  # names of fields
-        for each in actions()
-    )
+    return tuple(evolve(each, **limits) if each.tool_name == TARGET else each for each in actions())
 
 
 def codes(result: Any) -> list[tuple[str, str]]:
@@ -58,7 +55,7 @@ def codes(result: Any) -> list[tuple[str, str]]:
 
 @both_ways
 def test_arguments_are_checked_against_the_actions_own_schema(play: Any, spell: Spell) -> None:
-    wrong = [
+    wrong: list[tuple[str, dict[str, Json]]] = [
         (TARGET, {"recipient": 7}),
         (TARGET, {"recipient": "a", "cc": "b"}),
         (TARGET, {}),

@@ -70,26 +70,26 @@ class Index:
         """
         scores = self._scores(query)
         named, exact = self._by_name(query)
-        named.sort(key=lambda place: -scores.get(place, 0.0))
-        first = dict.fromkeys(named)
+        alike = sorted(named, key=lambda place: (-named[place], -scores.get(place, 0.0), place))
+        first = dict.fromkeys(alike)
         ranked = sorted(scores, key=lambda place: (-scores[place], place))
         rest = [place for place in ranked if place not in first]
         return [Hit(place, exact and place in first) for place in (*first, *rest)][:limit]
 
-    def _by_name(self, query: str) -> tuple[list[int], bool]:
-        """Return the actions whose name the query is, and whether it is spelt right."""
+    def _by_name(self, query: str) -> tuple[dict[int, float], bool]:
+        """Return the actions whose name the query is, how alike they are, and whether it is spelt right."""
         squashed = squash(query) if len(query) <= NAME_LENGTH else ""
         if not squashed:
-            return [], False
+            return {}, False
         if squashed in self._named:
-            return list(self._named[squashed]), True
+            return dict.fromkeys(self._named[squashed], 100.0), True
         from rapidfuzz import fuzz, process  # late, as the stemmer
 
         cutoff = NEAR_WORD if len(query.split()) == 1 else NEAR_QUERY
         near = process.extract(
             squashed, self._names, scorer=fuzz.ratio, limit=NEAR_NAMES, score_cutoff=cutoff
         )
-        return list(dict.fromkeys(place for name, _, _ in near for place in self._named[name])), False
+        return {place: alike for name, alike, _ in reversed(near) for place in self._named[name]}, False
 
     def _scores(self, query: str) -> dict[int, float]:
         scores: dict[int, float] = defaultdict(float)
@@ -112,7 +112,8 @@ class Index:
 def names_of(action: Action) -> tuple[str, ...]:
     """Return the names by which an action may be asked for, the shortest form last."""
     bare = bare_name(action)
-    return tuple(name for name in (action.tool_name, action.name, bare) if name)
+    whole = f"{action.category} {bare}" if action.category else ""
+    return tuple(name for name in (action.tool_name, action.name, whole, bare) if name)
 
 
 def bare_name(action: Action) -> str:
@@ -155,7 +156,7 @@ def _texts(schema: Json) -> Iterable[str]:
 def _gains(fields: Sequence[Mapping[str, Sequence[str]]]) -> dict[str, list[tuple[int, float]]]:
     """Return what each word adds to the score of each action that has it."""
     total = len(fields)
-    average = {name: sum(len(each[name]) for each in fields) / max(total, 1) or 1.0 for name in WEIGHTS}
+    average = {name: _average(len(each[name]) for each in fields) for name in WEIGHTS}
     counts: dict[str, dict[int, float]] = defaultdict(dict)
     for place, each in enumerate(fields):
         for name, weight in WEIGHTS.items():
@@ -167,6 +168,12 @@ def _gains(fields: Sequence[Mapping[str, Sequence[str]]]) -> dict[str, list[tupl
         rarity = _rarity(total, len(places))
         gains[term] = [(at, rarity * value * (K1 + 1) / (value + K1)) for at, value in places.items()]
     return gains
+
+
+def _average(lengths: Iterable[int]) -> float:
+    """Return the mean length of a field where there is something in it: few actions have keywords."""
+    filled = [length for length in lengths if length]
+    return sum(filled) / len(filled) if filled else 1.0
 
 
 def _rarity(total: int, having: int) -> float:
