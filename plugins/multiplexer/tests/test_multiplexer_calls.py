@@ -162,7 +162,7 @@ def keep(amount: float) -> str:
 def test_numbers_are_not_rounded_on_the_way(play: Any) -> None:
     exact = '{"actions": [{"action_name": "keep", "parameters": {"amount": 0.1000000000000000055511}}]}'
     direct = '{"amount": 0.1000000000000000055511}'
-    pinned = {"own": [keep], "pinned": ["crm_create_deal"]}
+    pinned: dict[str, Any] = {"own": [keep], "pinned": ["crm_create_deal"]}
     (wrapped,) = ran(play, exact, **pinned)
     (bare,) = ran(play, direct, tool="keep", **pinned)
     assert wrapped.result == bare.result
