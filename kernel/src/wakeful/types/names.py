@@ -53,7 +53,9 @@ def near(written: str, names: Iterable[str], limit: int = NEAR_LIMIT) -> tuple[s
         for index, name in enumerate(folded)
         if len(word) >= _PART_LENGTH and len(name) >= _PART_LENGTH and (word in name or name in word)
     ]
-    ranked = dict.fromkeys([*(index for _, _, index in (*close, *turned)), *inside])
+    # By similarity, whichever way it was found; of equals, the first in the order of the alphabet.
+    similar = sorted((*close, *turned), key=lambda found: (-found[1], found[2]))
+    ranked = dict.fromkeys([*(index for _, _, index in similar), *inside])
     return tuple(known[index] for index in ranked)[:limit]
 
 

@@ -44,7 +44,9 @@ def key_of(entity: Entity, given: Json) -> dict[str, Any]:
             suggestion="Give an object with exactly these names.",
             example=example,
         )
-    return coerced([(field, named[field.name]) for field in fields], "id")
+    several = isinstance(given, dict)
+    places = {field.name: f"id.{field.name}" if several else "id" for field in fields}
+    return coerced([(field, named[field.name]) for field in fields], places, writing=False)
 
 
 def check_writable(catalogue: Catalogue, entity: Entity) -> None:
@@ -111,16 +113,25 @@ def check_required(entity: Entity, missing: list[str]) -> None:
         )
 
 
-def coerced(pairs: Iterable[tuple[Field, Json]], where: str) -> dict[str, Any]:
-    """Return the values as the columns take them, by column name; refuse all that do not fit at once."""
+def coerced(
+    pairs: Iterable[tuple[Field, Json]], places: Mapping[str, str] | None = None, *, writing: bool = True
+) -> dict[str, Any]:
+    """Return the values as the columns take them, by column name; refuse all that do not fit at once.
+
+    Args:
+        pairs: columns and what was given for them.
+        places: column name to the argument it came in; by default ``values.<name>``.
+        writing: whether a refusal says that nothing was written.
+    """
     made, invalid = {}, []
     for field, value in pairs:
         try:
             made[field.name] = coerce(value, field)
         except ValueError as error:
             reason = f"{canonical(value)[:60]} does not fit {field.type}"
-            invalid.append(InvalidParam(f"{where}.{field.name}", reason, str(error), field.choices))
-    _check_invalid(invalid)
+            place = places[field.name] if places else f"values.{field.name}"
+            invalid.append(InvalidParam(place, reason, str(error), field.choices))
+    _check_invalid(invalid, writing=writing)
     return made
 
 
@@ -149,11 +160,12 @@ def same(stored: Any, new: Any, field: Field) -> bool:
         return False
 
 
-def _check_invalid(invalid: list[InvalidParam]) -> None:
+def _check_invalid(invalid: list[InvalidParam], *, writing: bool = True) -> None:
     if invalid:
         said = "; ".join(
             f"{item.param} {item.reason}"
             + (f", expected {item.expected_format}" if item.expected_format else "")
             for item in invalid
         )
-        raise ActionError("INVALID_VALUE", f"{said}; nothing was written", invalid=invalid)
+        rest = "; nothing was written" if writing else ""
+        raise ActionError("INVALID_VALUE", f"{said}{rest}", invalid=invalid)

@@ -68,7 +68,7 @@ def create(
         if not field.nullable and field.default is None and chosen.get(field.name) is None
     ]
     check_required(entity, missing)
-    made = coerced([(entity.fields[name], value) for name, value in chosen.items()], "values")
+    made = coerced([(entity.fields[name], value) for name, value in chosen.items()])
     inserted = _execute(connection, entity, sa.insert(entity.table).values(bound_values(entity, made)))
     key = {
         column.name: present(value, entity.fields[column.name])
@@ -98,7 +98,7 @@ def update(
     chosen = chosen_values(entity, fields, values, key=key_of(entity, given))
     empty = [name for name, value in chosen.items() if value is None and not entity.fields[name].nullable]
     check_required(entity, empty)
-    made = coerced([(entity.fields[name], value) for name, value in chosen.items()], "values")
+    made = coerced([(entity.fields[name], value) for name, value in chosen.items()])
     row = find(connection, entity, given, lock=True)
     conditions = [*_where(entity, key_of(entity, given)), *_version(entity, lock, row, version[1])]
     stored = dict(zip(entity.fields, row, strict=True))
