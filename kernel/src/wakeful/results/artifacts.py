@@ -72,7 +72,7 @@ async def inlined(result: ActionResult, files: Files) -> ActionResult:
 
 def _parsed(text: str, form: str) -> Json:
     if form == "records":
-        return [json.loads(line) for line in text.splitlines() if line]
+        return [json.loads(line) for line in text.split("\n") if line]
     return json.loads(text) if form == "json" else text
 
 

@@ -17,7 +17,10 @@ MEDIA_CHARS = 10_000
 _TYPE_KEYS = ("media_type", "mimeType", "mime_type")
 _TYPE = re.compile(r"[a-z]{1,20}/[A-Za-z0-9.+-]{1,80}")
 _URI = re.compile(r"data:([a-z]{1,20}/[A-Za-z0-9.+-]{1,80});base64,")
-_BASE64 = re.compile(r"[A-Za-z0-9+/\r\n_-]+={0,2}\s*")
+#: In one piece, or in lines of one length, as mail programs write it.
+_BASE64 = re.compile(r"[A-Za-z0-9+/_-]+={0,2}\s*|(?:[A-Za-z0-9+/]{60,76}\r?\n)+[A-Za-z0-9+/]*={0,2}\s*")
+#: Different characters that base64 has at least; a text of one letter repeated is a text.
+_VARIETY = 16
 #: First bytes of well-known formats.
 _MAGIC = (
     (b"\x89PNG\r\n\x1a\n", "image/png"),
@@ -60,7 +63,9 @@ def media_of(value: Json) -> Media | None:
     address = _URI.match(value)
     if address is not None:
         return _decoded(value[address.end() :], address[1])
-    return _decoded(value) if len(value) >= MEDIA_CHARS and _BASE64.fullmatch(value) else None
+    if len(value) < MEDIA_CHARS or len(set(value[:MEDIA_CHARS])) < _VARIETY:
+        return None
+    return _decoded(value) if _BASE64.fullmatch(value) else None
 
 
 def _spooled(value: Spooled) -> Media | None:
