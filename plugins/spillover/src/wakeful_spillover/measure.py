@@ -72,8 +72,9 @@ def head(found: Shape) -> list[Json]:
 
 def lines(path: Path) -> int:
     """Return how many lines a content has. Blocking."""
-    count = 1
+    count, last = 0, b""
     with path.open("rb") as content:
         while chunk := content.read(_CHUNK):
             count += chunk.count(b"\n")
-    return count
+            last = chunk[-1:]
+    return count + (last != b"\n")

@@ -87,6 +87,11 @@ def parsed_text(text: str) -> Json:
     return found if isinstance(found, list | dict) and found else None
 
 
+def line_count(text: str) -> int:
+    """Return how many lines a text has; what ends with a line feed has no empty line after it."""
+    return text.count("\n") + (not text.endswith("\n"))
+
+
 def dump(item: Json) -> str:
     """Return a record or document as one line of JSON, its keys in their order."""
     return json.dumps(clean(item), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
@@ -118,14 +123,14 @@ def _spooled(value: Spooled, kind: str) -> Shape:
         if found.form == "json":  # the text is the JSON: stored once, as it came
             return Shape(found.kind, "json", rows=found.rows, columns=found.columns, path=found.path, **known)
         return found
-    lines = value.value.count("\n") + 1 if isinstance(value.value, str) else None
+    lines = line_count(value.value) if isinstance(value.value, str) else None
     return Shape("text", "text", rows=lines, **known)
 
 
 def _text(value: str) -> Shape:
     text = clean_text(value)
     size = len(text.encode())
-    return Shape("text", "text", size, digest(text), text.count("\n") + 1, text=text, value=text)
+    return Shape("text", "text", size, digest(text), line_count(text), text=text, value=text)
 
 
 def _records(value: list[Mapping[str, Json]]) -> Shape:

@@ -66,9 +66,14 @@ class Sources:
         if found.form == "records":
             return loaded(cursor, _split(found.content or ""), found.columns)
         if found.kind == "table":
-            rows = next(value for value in self.value(job, files, found).values() if _of(value, found))
-            return loaded(cursor, [dump(row) for row in rows], found.columns)
+            return loaded(cursor, [dump(row) for row in self.table(job, files, found)], found.columns)
         raise wrong_kind(found, "table")
+
+    def table(self, job: Job, files: Files, found: Stored) -> list[dict[str, Json]]:
+        """Return the records of a table inside a JSON document. Blocking."""
+        whole = self.value(job, files, found)
+        rows: list[dict[str, Json]] = next(value for value in whole.values() if _of(value, found))
+        return rows
 
     def value(self, job: Job, files: Files, found: Stored) -> Any:
         """Return the whole value of an artifact that is not too large. Blocking.
@@ -99,7 +104,7 @@ class Sources:
         one = _ROW.fullmatch(asked.path.strip())
         if one is None or found.form != "records":
             return results(job, self.value(job, files, found), asked)
-        for at, line in enumerate(_lines(files, found)):
+        for at, line in enumerate(lines_of(files, found)):
             if at == int(one[1]):
                 return results(job, json.loads(line), evolve(asked, path=f"${one[2]}"))
         return "values", []
@@ -216,7 +221,8 @@ def _split(text: str) -> list[str]:
     return [line for line in text.split("\n") if line]
 
 
-def _lines(files: Files, found: Stored) -> Iterator[str]:
+def lines_of(files: Files, found: Stored) -> Iterator[str]:
+    """Yield the lines of a content of records. Blocking."""
     if found.ref is None:
         yield from _split(found.content or "")
         return

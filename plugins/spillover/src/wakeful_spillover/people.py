@@ -1,0 +1,322 @@
+"""What ``wakeful artifacts`` does."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
+
+from attrs import frozen
+
+from wakeful.cli.exits import Exit
+from wakeful.cli.output import note, say, say_json, say_table
+from wakeful.config import load_config
+from wakeful.results.values import scalar
+from wakeful.store.engine import Store
+from wakeful.store.files import FileStore
+from wakeful.store.urls import parse
+from wakeful.system import SystemClock
+from wakeful.types import (
+    ActionError,
+    ActionResult,
+    ConfigError,
+    Json,
+    Lineage,
+    NotFoundError,
+    Problem,
+    nearest,
+)
+from wakeful_spillover.actions import Questions
+from wakeful_spillover.conditions import Filter, Op
+from wakeful_spillover.describe import names, size
+from wakeful_spillover.engine import Engine
+from wakeful_spillover.export import write
+from wakeful_spillover.jobs import Runner
+from wakeful_spillover.rows import Aggregate, AggregateOp
+from wakeful_spillover.shelf import find, query
+from wakeful_spillover.sources import PREPARE_S, Sources
+from wakeful_spillover.tables import Stored, load
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from sqlalchemy import Executable
+
+_T = TypeVar("_T")
+
+LINEAGE = Lineage("spillover", ("wakeful_spillover:migrations",))
+#: Seconds and memory for people, who can press Ctrl-C.
+SECONDS, MEMORY_MB = 300.0, 512
+#: Rows or lines of a preview.
+PREVIEW = 10
+
+
+@frozen
+class Wanted:
+    """What ``wakeful artifacts query`` was asked."""
+
+    where: tuple[str, ...]
+    any: bool
+    columns: tuple[str, ...]
+    group_by: tuple[str, ...]
+    aggregates: tuple[str, ...]
+    sort: tuple[str, ...]
+    path: str
+    grep: str
+    context: int
+    start: int
+    limit: int
+
+
+class Desk:
+    """The artifacts of a database, for one command. It is what questions need of an agent's services."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._engine = Engine(MEMORY_MB)
+        runner = Runner(SECONDS)
+        self.sources = Sources(self._engine, runner)
+        self.questions = Questions(self, self._engine, runner, self.sources)  # type: ignore[arg-type]  # reads only
+        self.engine, self.runner = self._engine, runner
+
+    @property
+    def files(self) -> FileStore:
+        """Where large contents are."""
+        return self._store.files
+
+    async def read(self, statement: Executable) -> Sequence[Any]:
+        """Run a SELECT."""
+        return await self._store.read(lambda conn: conn.execute(statement).all())
+
+    async def find(self, conversation: str, handle: str) -> Stored:
+        """Return an artifact.
+
+        Raises:
+            NotFoundError: it is not there; names those that are.
+        """
+        try:
+            return await find(self, conversation, handle)  # type: ignore[arg-type]  # reads only
+        except ActionError as error:
+            advice = error.recovery.suggestion if error.recovery else ""
+            raise NotFoundError(f"{error.message}: conversation {conversation!r}. {advice}".strip()) from None
+
+    async def close(self) -> None:
+        """End what was opened."""
+        await self.sources.close()
+        await asyncio.to_thread(self._engine.close)
+        await self._store.close()
+
+
+@asynccontextmanager
+async def opened(file: Path) -> AsyncIterator[Desk]:
+    """Open the database of a configuration; nothing is made.
+
+    Raises:
+        ConfigError: the file is wrong.
+        StoreError: the database is missing or cannot be used.
+    """
+    config = load_config(file)
+    target = parse(config.store.url)
+    if target.memory:
+        raise NotFoundError(f"{target.label}: lasts as long as a program; it has no artifacts")
+    desk = Desk(await Store.open(config.store.url, lineages=[LINEAGE], create=False, clock=SystemClock()))
+    try:
+        yield desk
+    finally:
+        await desk.close()
+
+
+def list_artifacts(file: Path, conversation: str, *, as_json: bool) -> int:
+    """Print the artifacts of a conversation, oldest first."""
+
+    async def work(desk: Desk) -> list[Stored]:
+        rows = await desk.read(query(conversation))
+        return [load(row._mapping) for row in rows]  # noqa: SLF001  # SQLAlchemy's public way
+
+    found = _with(file, work)
+    if as_json:
+        say_json({"conversation": conversation, "artifacts": [_document(each) for each in found]})
+    elif found:
+        headers = ("handle", "kind", "rows", "size", "trust", "made by", "row")
+        say_table(headers, [_line(each) for each in found])
+    else:
+        note(f"conversation {conversation} has no artifacts")
+    return Exit.OK
+
+
+def show_artifact(file: Path, conversation: str, handle: str, *, as_json: bool) -> int:
+    """Print what an artifact is and its first rows or lines."""
+
+    async def work(desk: Desk) -> tuple[Stored, ActionResult | None]:
+        found = await desk.find(conversation, handle)
+        if found.kind == "media":
+            return found, None
+        wanted = Wanted((), False, (), (), (), (), "$" if found.kind == "json" else "", "", 0, 1, PREVIEW)  # noqa: FBT003  # plain fields
+        return found, await _asked(desk, found, conversation, wanted)
+
+    found, preview = _with(file, work)
+    if as_json:
+        shown = preview.outputs if preview else {}
+        say_json(
+            {**_document(found), "preview": {k: v for k, v in shown.items() if k not in {"total", "next"}}}
+        )
+        return Exit.OK
+    about = (
+        f"{found.rows:,} {'rows' if found.kind == 'table' else 'lines'}, " if found.rows is not None else ""
+    )
+    say(f"[{found.handle}] {found.kind}, {about}{size(found.size)}, {found.trust.label}, from {found.source}")
+    say(f"made by {found.name}, output {found.output}, row {found.seq or '-'}")
+    if found.columns:
+        say(f"columns: {names(found.columns, 2000)}")
+    if preview is not None:
+        _print(preview)
+    return Exit.OK
+
+
+def query_artifact(file: Path, conversation: str, handle: str, wanted: Wanted, *, as_json: bool) -> int:
+    """Print the answer to a question about an artifact."""
+
+    async def work(desk: Desk) -> ActionResult:
+        found = await desk.find(conversation, handle)
+        return await _asked(desk, found, conversation, wanted)
+
+    result = _with(file, work)
+    if not result.success:
+        hint = result.recovery.suggestion if result.recovery else ""
+        raise ConfigError([Problem("", f"{result.message}. {hint}".strip())])
+    if as_json:
+        say_json(dict(result.outputs))
+        return Exit.OK
+    _print(result)
+    note(result.message, dim=True)
+    return Exit.OK
+
+
+def export_artifact(
+    file: Path, conversation: str, handle: str, to: Path, *, force: bool, as_json: bool
+) -> int:
+    """Write an artifact to a file.
+
+    Raises:
+        ConfigError: the file is there, or an artifact of this kind cannot be written like this.
+        NotFoundError: there is no such artifact.
+    """
+    if to.exists() and not force:
+        raise ConfigError([Problem(str(to), "is there already; --force overwrites it")])
+
+    async def work(desk: Desk) -> Stored:
+        found = await desk.find(conversation, handle)
+        if not as_json:
+            note(f"writing {to}", dim=True)
+        if to.suffix == ".parquet" and found.kind == "table":
+            await desk.sources.ready(desk.files, found)
+        await desk.runner.run(
+            lambda job: write(job, desk.engine, desk.sources, desk.files, found, to), PREPARE_S
+        )
+        return found
+
+    found = _with(file, work)
+    if as_json:
+        say_json({"file": str(to), "bytes": to.stat().st_size, "handle": found.handle})
+    else:
+        say(f"[{found.handle}] written to {to}, {size(to.stat().st_size)}")
+    return Exit.OK
+
+
+def _with(file: Path, work: Callable[[Desk], Awaitable[_T]]) -> _T:
+    async def run() -> _T:
+        async with opened(file) as desk:
+            try:
+                return await work(desk)
+            except ActionError as error:
+                raise ConfigError([Problem("", error.message)]) from None
+
+    return asyncio.run(run())
+
+
+async def _asked(desk: Desk, found: Stored, conversation: str, wanted: Wanted) -> ActionResult:
+    ctx: Any = SimpleNamespace(run=SimpleNamespace(conversation=conversation))
+    start, limit = wanted.start, wanted.limit
+    if wanted.path:
+        return await desk.questions.artifact_json(ctx, found.handle, wanted.path, start=start, limit=limit)
+    if wanted.grep or found.kind == "text":
+        return await desk.questions.artifact_text(
+            ctx, found.handle, wanted.grep, context=wanted.context, start=start, limit=limit
+        )
+    return await desk.questions.artifact_rows(
+        ctx,
+        found.handle,
+        list(wanted.columns),
+        [_filter(text) for text in wanted.where],
+        "any" if wanted.any else "all",
+        list(wanted.group_by),
+        [_aggregate(text) for text in wanted.aggregates],
+        list(wanted.sort),
+        start,
+        limit,
+    )
+
+
+def _filter(text: str) -> Filter:
+    """Return ``amount gt 50000`` as a condition; values of in and between are separated by commas."""
+    ops = get_args(Op)
+    words = text.split()
+    place = next((at for at, word in enumerate(words) if at and word in ops), 0)
+    if not place:
+        near = nearest(words[1], ops) if len(words) > 1 else ""
+        raise ConfigError([Problem("--where", f"{text!r}: expected COLUMN OP VALUE{near}")])
+    column, op, value = " ".join(words[:place]), words[place], " ".join(words[place + 1 :])
+    if op == "is_null":
+        return Filter(column, "is_null", value.lower() != "false")
+    listed: Any = [part.strip() for part in value.split(",")] if op in {"in", "between"} else value
+    return Filter(column, op, listed)  # type: ignore[arg-type]  # one of the words of Op
+
+
+def _aggregate(text: str) -> Aggregate:
+    op, _, column = text.strip().partition(" ")
+    ops = get_args(AggregateOp)
+    if op not in ops:
+        raise ConfigError([Problem("--aggregate", f"{op!r} is not known{nearest(op, ops)}")])
+    return Aggregate(op, column.strip())  # type: ignore[arg-type]  # one of the words of AggregateOp
+
+
+def _print(result: ActionResult) -> None:
+    for name, value in result.outputs.items():
+        if name in {"total", "next"}:
+            continue
+        if isinstance(value, list) and value and all(isinstance(row, dict) for row in value):
+            headers = list(dict.fromkeys(key for row in value for key in row))
+            say_table(headers, [[_cell(row.get(key)) for key in headers] for row in value])
+        elif isinstance(value, dict):
+            say_table(("name", "value"), [(key, _cell(item)) for key, item in value.items()])
+        else:
+            say(scalar(value))
+
+
+def _cell(value: Json) -> str:
+    return "" if value is None else scalar(value)
+
+
+def _line(each: Stored) -> tuple[str, ...]:
+    rows = "-" if each.rows is None else f"{each.rows:,}"
+    return (each.handle, each.kind, rows, size(each.size), each.trust.label, each.name, str(each.seq or "-"))
+
+
+def _document(each: Stored) -> dict[str, Json]:
+    return {
+        "handle": each.handle,
+        "kind": each.kind,
+        "name": each.name,
+        "output": each.output,
+        "version": each.version,
+        "rows": each.rows,
+        "bytes": each.size,
+        "columns": [{"name": name, "type": kind} for name, kind in each.columns],
+        "media": each.media,
+        "trust": each.trust.label,
+        "source": each.source,
+        "seq": each.seq,
+    }
