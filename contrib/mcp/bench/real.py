@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -36,8 +38,14 @@ SERVERS = {
     "git": "mcp-server-git==2026.10.19",
     "fetch": "mcp-server-fetch==2026.10.24",
 }
-#: Words by which uv says that it could not reach the registry, not that it did not find something there.
-UNREACHABLE = ("error sending request", "Failed to fetch", "Could not connect", "dns error", "timed out")
+#: Words by which uv and pip say that they could not reach the registry, not that something is not there.
+UNREACHABLE = (
+    "error sending request",
+    "Failed to fetch",
+    "Could not connect",
+    "NewConnectionError",
+    "timed out",
+)
 #: Seconds for an environment to be made.
 PATIENCE = 300
 
@@ -62,24 +70,21 @@ def installed(folder: Path) -> dict[str, Path]:
 def _environment(folder: Path, server: str) -> Path:
     place = folder / f"env-{server}"
     program = place / "bin" / f"mcp-server-{server}"
-    uv = str(Path(sys.executable).with_name("uv"))
-    if not program.exists():
-        _run(uv, "venv", "--quiet", "--python", sys.executable, str(place))
-        _run(
-            uv,
-            "pip",
-            "install",
-            "--quiet",
-            "--no-config",
-            "--python",
-            str(place / "bin" / "python"),
-            SERVERS[server],
-        )
+    if program.exists():
+        return program
+    python, wanted = str(place / "bin" / "python"), SERVERS[server]
+    uv = shutil.which("uv", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    if uv is None:
+        _run(folder, sys.executable, "-m", "venv", str(place))
+        _run(folder, python, "-m", "pip", "install", "--quiet", wanted)
+    else:
+        _run(folder, uv, "venv", "--quiet", "--python", sys.executable, str(place))
+        _run(folder, uv, "pip", "install", "--quiet", "--python", python, wanted)
     return program
 
 
-def _run(*command: str) -> None:
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE)
+def _run(folder: Path, *command: str) -> None:
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=PATIENCE)
     if done.returncode and any(word in done.stderr for word in UNREACHABLE):
         raise UnreachableError(command[-1])
     if done.returncode:
@@ -145,7 +150,7 @@ def calls(folder: Path, address: str) -> list[tuple[str, dict[str, Any], str]]:
     return [
         ("mcp_time_convert_time", zones, "06:00"),
         ("mcp_git_git_log", {"repo_path": str(repository(folder))}, "Write the letter to Ana"),
-        ("mcp_fetch_fetch", {"url": address}, "A zeppelin costs 900 euros."),
+        ("mcp_fetch_fetch", {"url": address, "raw": True}, "A zeppelin costs 900 euros."),
     ]
 
 
