@@ -105,6 +105,7 @@ async def _before(ctx: ActionContext, action: str) -> int:
         select(action_call.c.success)
         .where(action_call.c.run_id == ctx.run.id, action_call.c.step == int(step))
         .where(action_call.c.action == action, action_call.c.index_ < int(index))
+        .where(action_call.c.parent.is_(None))
         .where(action_call.c.status.in_(("done", "refused", "denied")), action_call.c.code.not_in(RULES))
         .order_by(action_call.c.index_, action_call.c.inner)
     )
