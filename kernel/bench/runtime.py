@@ -18,8 +18,7 @@ import time
 from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
-
-from sqlalchemy import event
+from typing import Any
 
 from wakeful.runtime import EmbeddedRuntime, owner_name
 from wakeful.store.engine import Store
@@ -82,20 +81,21 @@ async def lateness(store: Store, count: int) -> list[float]:
 async def idle(store: Store) -> float:
     """Return how many statements per second a runtime without work executes."""
     counted = 0
-
-    def count(*_details: object) -> None:
-        nonlocal counted
-        counted += 1
-
-    engines = (store.writer, store._read_lane.engine)  # noqa: SLF001  (what is read shows nowhere else)
     runtime = Measured(store).runtime
-    for engine in engines:
-        event.listen(engine, "before_cursor_execute", count)
+    dialects: list[Any] = [store.writer.dialect, store._read_lane.engine.dialect]  # noqa: SLF001  (shows nowhere else)
+    for dialect in dialects:
+
+        def count(*details: Any, execute: Any = dialect.do_execute) -> None:
+            nonlocal counted
+            counted += 1
+            execute(*details)
+
+        dialect.do_execute = count
     await runtime.start({"bench": Measured(store).handle}, concurrency=CONCURRENCY)
     await asyncio.sleep(IDLE_S)
     await runtime.stop(drain=True)
-    for engine in engines:
-        event.remove(engine, "before_cursor_execute", count)
+    for dialect in dialects:
+        del dialect.do_execute
     return counted / IDLE_S
 
 

@@ -14,7 +14,6 @@ from collections import Counter
 from typing import Any
 
 from attrs import frozen
-from sqlalchemy import Engine, event
 from sqlalchemy.engine.default import DefaultDialect
 
 KINDS = ("await", "before statement", "after statement", "before commit", "after commit")
@@ -50,11 +49,17 @@ class Counting:
         """Watch everything that this process does from now on."""
         run: Any = asyncio.events.Handle._run  # noqa: SLF001
         commit: Any = DefaultDialect.do_commit
+        execute: Any = DefaultDialect.do_execute
         passes = self.passes
 
         def counted_run(handle: Any) -> None:
             passes("await")
             run(handle)
+
+        def counted_execute(dialect: DefaultDialect, *details: Any) -> None:
+            passes("before statement")
+            execute(dialect, *details)
+            passes("after statement")
 
         def counted_commit(dialect: DefaultDialect, connection: Any) -> None:
             passes("before commit")
@@ -63,5 +68,4 @@ class Counting:
 
         asyncio.events.Handle._run = counted_run  # type: ignore[assignment,method-assign]  # noqa: SLF001
         DefaultDialect.do_commit = counted_commit  # type: ignore[method-assign]
-        event.listen(Engine, "before_cursor_execute", lambda *_: passes("before statement"))
-        event.listen(Engine, "after_cursor_execute", lambda *_: passes("after statement"))
+        DefaultDialect.do_execute = counted_execute  # type: ignore[method-assign]

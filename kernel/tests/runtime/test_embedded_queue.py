@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
+from typing import Any
 
 import pytest
 import pytest_asyncio
-from sqlalchemy import event
 
 from wakeful.runtime import EmbeddedRuntime, owner_name
 from wakeful.store.engine import Store
@@ -36,18 +36,19 @@ async def world(opened: Store, clock: FakeClock) -> AsyncIterator[World]:
 
 @contextmanager
 def statements(store: Store) -> Iterator[list[str]]:
-    """Collect what is executed."""
+    """Collect what the drivers are given."""
     seen: list[str] = []
+    dialects: list[Any] = [store.writer.dialect, store._read_lane.engine.dialect]  # noqa: SLF001  (shows nowhere else)
+    for dialect in dialects:
 
-    def note(_connection: object, _cursor: object, statement: str, *_rest: object) -> None:
-        seen.append(statement)
+        def noted(cursor: Any, statement: str, *rest: Any, execute: Any = dialect.do_execute) -> None:
+            seen.append(statement)
+            execute(cursor, statement, *rest)
 
-    engines = (store.writer, store._read_lane.engine)  # noqa: SLF001  (what is read shows nowhere else)
-    for engine in engines:
-        event.listen(engine, "before_cursor_execute", note)
+        dialect.do_execute = noted
     yield seen
-    for engine in engines:
-        event.remove(engine, "before_cursor_execute", note)
+    for dialect in dialects:
+        del dialect.do_execute
 
 
 async def test_an_idle_runtime_reads_a_little_and_writes_nothing(world: World, opened: Store) -> None:

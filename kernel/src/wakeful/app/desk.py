@@ -9,10 +9,12 @@ from functools import partial
 from typing import Any, Protocol, runtime_checkable
 
 from attrs import field, frozen
-from sqlalchemy import Connection, Executable, Select, insert, select, update
+from sqlalchemy import Connection, Executable, Select, bindparam, insert, select, update
+from sqlalchemy import text as sql
 
 from wakeful.loop.opening import busy
 from wakeful.store.engine import Store
+from wakeful.store.prepared import Prepared
 from wakeful.store.records import usage_of
 from wakeful.store.tables import action_call, run
 from wakeful.store.work import inbox, outbox, work_item
@@ -32,6 +34,31 @@ from wakeful.types import (
 
 #: Outbox rows that are sent in one go.
 BATCH = 100
+
+_ADD_INPUT = Prepared(insert(inbox))
+_TAKE_INPUT = Prepared(
+    update(inbox).where(inbox.c.run_id == bindparam("run_"), inbox.c.taken == 0).values(taken=1)
+)
+_WAITS = Prepared(select(inbox.c.id).where(inbox.c.run_id == bindparam("run_"), inbox.c.taken == 0))
+_OLDEST = Prepared(
+    select(*(inbox.c[name] for name in ("run_id", "conversation_id", "agent", "user", "text", "options")))
+    .where(inbox.c.conversation_id == bindparam("conversation_"), inbox.c.taken == 0)
+    .order_by(inbox.c.id)
+    .limit(1)
+)
+# In words, not as a parameter: only so does SQLite use the partial index.
+_RUNNING = Prepared(
+    select(run.c.id, run.c.agent).where(
+        run.c.conversation_id == bindparam("conversation_"), sql("run.status = 'running'")
+    )
+)
+_RUN = Prepared(select(run).where(run.c.id == bindparam("run_")))
+_HELD = Prepared(
+    select(action_call.c.approval_id)
+    .where(action_call.c.run_id == bindparam("run_"), action_call.c.status == "held")
+    .where(action_call.c.approval_id.is_not(None))
+    .order_by(action_call.c.step, action_call.c.index_, action_call.c.inner)
+)
 
 
 @runtime_checkable
@@ -101,7 +128,7 @@ class Desk:
         }
 
         def write(conn: Connection) -> None:
-            conn.execute(insert(inbox).values(**values))
+            _ADD_INPUT.run(conn, values)
             self.wake(conn, item)
 
         await self.store.write(write)
@@ -143,8 +170,7 @@ class Desk:
 
     async def withdraw(self, run_id: str) -> bool:
         """Take back an input whose run has not begun; False if it has."""
-        statement = update(inbox).where(inbox.c.run_id == run_id, inbox.c.taken == 0).values(taken=1)
-        return await self.store.write(lambda conn: conn.execute(statement).rowcount) == 1
+        return await self.store.write(lambda conn: take(conn, run_id))
 
 
 def _unsent(conn: Connection) -> Sequence[Any]:
@@ -158,8 +184,7 @@ def _execute(statement: Executable, conn: Connection) -> None:
 
 def take(conn: Connection, run_id: str) -> bool:
     """Mark an input as taken, in the transaction that starts its run; False if it was withdrawn."""
-    statement = update(inbox).where(inbox.c.run_id == run_id, inbox.c.taken == 0).values(taken=1)
-    return conn.execute(statement).rowcount == 1
+    return _TAKE_INPUT.run(conn, {"run_": run_id}) == 1
 
 
 @frozen
@@ -187,11 +212,7 @@ def begun(conn: Connection, run_id: str) -> Begun | None:
 
 def waits(conn: Connection, run_id: str) -> bool:
     """Return whether the input of a run has not been taken."""
-    return conn.execute(_untaken(run_id)).first() is not None
-
-
-def _untaken(run_id: str) -> Select[Any]:
-    return select(inbox.c.id).where(inbox.c.run_id == run_id, inbox.c.taken == 0)
+    return _WAITS.first(conn, {"run_": run_id}) is not None
 
 
 def next_due(conn: Connection, item: WorkItem) -> Input | Left | Answer | None:
@@ -209,27 +230,18 @@ def next_due(conn: Connection, item: WorkItem) -> Input | Left | Answer | None:
         A run to take up, an input to answer, or, when nothing is left to do, the run's answer so far.
     """
     conversation, run_id = item.key, item.payload["run"]
-    orphan = select(run.c.id, run.c.agent).where(
-        run.c.conversation_id == conversation, run.c.status == RunStatus.RUNNING.value
-    )
-    left = conn.execute(orphan).first()
+    left = _RUNNING.first(conn, {"conversation_": conversation})
     if left is not None:
         return Left(left.id, left.agent, parked=False)
     if item.kind == "resume":
         parked = conn.execute(_parked(run_id) if item.payload.get("cancel") else _decided(run_id)).first()
         if parked is not None:
             return Left(run_id, parked.agent, parked=True)
-    if not waits(conn, run_id):
+    oldest = _OLDEST.first(conn, {"conversation_": conversation})
+    if oldest is None or (oldest.run_id != run_id and not waits(conn, run_id)):
         return stored_answer(conn, run_id)
-    oldest = (
-        select(*(inbox.c[name] for name in ("run_id", "conversation_id", "agent", "user", "text", "options")))
-        .where(inbox.c.conversation_id == conversation, inbox.c.taken == 0)
-        .order_by(inbox.c.id)
-        .limit(1)
-    )
-    row = conn.execute(oldest).one()
-    options = json.loads(row.options)
-    return Input(row.run_id, row.conversation_id, row.agent, row.user, row.text, options)
+    run_id, conversation, agent, user, text, options = oldest
+    return Input(run_id, conversation, agent, user, text, json.loads(options))
 
 
 def gone_on(conn: Connection, left: Left, item: WorkItem) -> Answer | None:
@@ -266,23 +278,17 @@ def _decided(run_id: str) -> Select[Any]:
 
 def stored_answer(conn: Connection, run_id: str) -> Answer | None:
     """Return the answer of a run that has ended or waits for a person; None otherwise."""
-    row = conn.execute(select(run).where(run.c.id == run_id)).mappings().first()
-    if row is None or row["status"] == RunStatus.RUNNING.value:
+    row = _RUN.first(conn, {"run_": run_id})
+    if row is None or row.status == RunStatus.RUNNING.value:
         return None
-    held = select(action_call.c.approval_id).where(
-        action_call.c.run_id == run_id, action_call.c.status == "held", action_call.c.approval_id.is_not(None)
-    )
-    pending = conn.execute(
-        held.order_by(action_call.c.step, action_call.c.index_, action_call.c.inner)
-    ).scalars()
     return Answer(
-        text=row["text"],
-        status=RunStatus(row["status"]),
+        text=row.text,
+        status=RunStatus(row.status),
         run_id=run_id,
-        conversation=row["conversation_id"],
-        disposition=Disposition(row["disposition"]),
-        reaction=row["reaction"],
-        usage=usage_of(row),
-        pending=tuple(str(request) for request in pending),
-        error=row["error"],
+        conversation=row.conversation_id,
+        disposition=Disposition(row.disposition),
+        reaction=row.reaction,
+        usage=usage_of(row._asdict()),
+        pending=tuple(held.approval_id for held in _HELD.all(conn, {"run_": run_id})),
+        error=row.error,
     )

@@ -182,6 +182,8 @@ class Engine:
                 if not await self._complete(due, claim):
                     return  # it goes on elsewhere; whoever waits here will see its end in the database
                 seen.add(due.run_id)
+                if item.kind == "run" and due.run_id == run_id:
+                    return  # whoever waits has been told
         except asyncio.CancelledError:
             if run_id in seen and self.closed:
                 return  # the item's own run has ended: there is nothing to give back

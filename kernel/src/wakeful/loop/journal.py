@@ -21,6 +21,7 @@ from wakeful.loop.statements import (
     END_RUN,
     PLAN_STEP,
     SET_RESULT,
+    SET_SENT,
     SET_SEQ,
     SET_STEP,
     append_rows,
@@ -30,10 +31,7 @@ from wakeful.loop.statements import (
 )
 from wakeful.results.writing import SPOOL_BYTES
 from wakeful.store.contents import keep
-from wakeful.store.tables import (
-    action_call,
-    epoch,
-)
+from wakeful.store.tables import action_call
 from wakeful.types import (
     ActionResult,
     Answer,
@@ -79,16 +77,12 @@ class Journal:
             set_usage(conn, run_)
             numbered = append_rows(conn, run_, rows, now)
             values = step_columns(run_, asked, status_of(reply), reply.usage, numbered[-1].seq, now)
-            conn.execute(ADD_STEP, values | {"name": made.name})
-            conn.execute(ADD_CALL, call_columns(run_, asked, now, reply))
+            ADD_STEP.run(conn, values | {"name": made.name})
+            ADD_CALL.run(conn, call_columns(run_, asked, now, reply))
             save_state(conn, run_.conversation, made.puts)
             if request.sent is not None:
-                conn.execute(
-                    update(epoch)
-                    .where(epoch.c.conversation_id == run_.conversation, epoch.c.agent == run_.agent.name)
-                    .where(epoch.c.id == run_.epoch.id)
-                    .values(sent=dump_sent(request.sent))
-                )
+                which = {"conversation_": run_.conversation, "agent_": run_.agent.name, "id_": run_.epoch.id}
+                SET_SENT.run(conn, which | {"sent_": dump_sent(request.sent)})
             return numbered
 
         return await self.store.write(write)
@@ -104,7 +98,7 @@ class Journal:
             values = step_columns(
                 run_, Asked("step", now, ""), status_of(reply), reply.usage, numbered[0].seq, now
             )
-            conn.execute(ADD_STEP, values | {"type": made.type, "name": made.name})
+            ADD_STEP.run(conn, values | {"type": made.type, "name": made.name})
             save_state(conn, run_.conversation, made.puts)
             return numbered
 
@@ -128,7 +122,7 @@ class Journal:
 
         def write(conn: Connection) -> None:
             set_usage(conn, run_)
-            conn.execute(ADD_CALL, call_columns(run_, asked, now, reply, error, lost))
+            ADD_CALL.run(conn, call_columns(run_, asked, now, reply, error, lost))
 
         await self.store.write(write)
 
@@ -141,8 +135,8 @@ class Journal:
         def write(conn: Connection) -> None:
             set_usage(conn, run_)
             values = step_columns(run_, asked, status, lost, 0, now) | {"error": error, "ended_at": now}
-            conn.execute(ADD_STEP, values)
-            conn.execute(ADD_CALL, call_columns(run_, asked, now, None, error, lost))
+            ADD_STEP.run(conn, values)
+            ADD_CALL.run(conn, call_columns(run_, asked, now, None, error, lost))
 
         await self.store.write(write)
 
@@ -159,7 +153,7 @@ class Journal:
 
         def write(conn: Connection) -> None:
             guard(conn, run_)
-            conn.execute(SET_RESULT, values)
+            SET_RESULT.run(conn, values)
             for each in kept:
                 conn.execute(keep(run_.conversation, each))
 
@@ -196,8 +190,8 @@ class Journal:
     def plan(self, conn: Connection, run_: Run, planned: Sequence[Planned], now: datetime) -> None:
         """Store the judged calls of a step, their arguments and keys, before any of them runs."""
         guard(conn, run_)
-        conn.execute(ADD_ACTION, [item.columns(run_, now) for item in planned])
-        conn.execute(PLAN_STEP, {"run_": run_.id, "number_": run_.step})
+        ADD_ACTION.run_each(conn, [item.columns(run_, now) for item in planned])
+        PLAN_STEP.run(conn, {"run_": run_.id, "number_": run_.step})
 
     def close(
         self,
@@ -224,11 +218,10 @@ class Journal:
         now = self.clock.now()
         numbered = append_rows(conn, run_, rows, now)
         seqs = [{"key_": key, "seq_": row.seq} for row, of in zip(numbered, keys, strict=True) for key in of]
-        if seqs:
-            conn.execute(SET_SEQ, seqs)
+        SET_SEQ.run_each(conn, seqs)
         save_state(conn, run_.conversation, puts)
         values = {"run_": run_.id, "number_": run_.step, "status_": status, "error_": "", "at_": now}
-        conn.execute(SET_STEP, values | {"output_": canonical({"notices": list(notices)})})
+        SET_STEP.run(conn, values | {"output_": canonical({"notices": list(notices)})})
         return numbered
 
     async def end(self, run_: Run, answer: Answer) -> None:
@@ -247,6 +240,6 @@ class Journal:
 
         def write(conn: Connection) -> None:
             guard(conn, run_)
-            conn.execute(END_RUN, clean(values))
+            END_RUN.run(conn, clean(values))
 
         await self.store.write(write)

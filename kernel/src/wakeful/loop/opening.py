@@ -23,6 +23,7 @@ from wakeful.loop.outcomes import load_outcomes, load_within
 from wakeful.loop.prefix import changed, owner
 from wakeful.loop.statements import append_rows, guard
 from wakeful.loop.transcript import with_transcript
+from wakeful.store.prepared import Prepared
 from wakeful.store.records import usage_of
 from wakeful.store.tables import conversation, declaration, epoch, run
 from wakeful.types import (
@@ -49,15 +50,15 @@ if TYPE_CHECKING:
 
 
 # Built once: a statement that is built for every turn costs more than running it.
-_CONVERSATION = select(conversation.c.turns, conversation.c.secret).where(
-    conversation.c.id == bindparam("id_")
+_NEXT_TURN = Prepared(
+    update(conversation)
+    .where(conversation.c.id == bindparam("id_"))
+    .values(turns=conversation.c.turns + 1)
+    .returning(conversation.c.turns, conversation.c.secret)
 )
-_ADD_CONVERSATION = insert(conversation)
-_SET_TURNS = (
-    update(conversation).where(conversation.c.id == bindparam("id_")).values(turns=bindparam("turns_"))
-)
-_ADD_RUN = insert(run)
-_LAST_EPOCH = (
+_ADD_CONVERSATION = Prepared(insert(conversation))
+_ADD_RUN = Prepared(insert(run))
+_LAST_EPOCH = Prepared(
     select(epoch.c.id, epoch.c.reason, epoch.c.declaration, epoch.c.sent, epoch.c.configuration)
     .where(epoch.c.conversation_id == bindparam("id_"), epoch.c.agent == bindparam("agent_"))
     .order_by(epoch.c.id.desc())
@@ -71,7 +72,7 @@ _LAST_SENT = (
     .limit(1)
 )
 _DECLARATION = select(declaration.c.body).where(declaration.c.digest == bindparam("digest_"))
-_KNOWN = select(declaration.c.digest).where(declaration.c.digest == bindparam("digest_"))
+_KNOWN = Prepared(select(declaration.c.digest).where(declaration.c.digest == bindparam("digest_")))
 # Conversations that begin at the same time may store the same one.
 _ADD_DECLARATION = {
     "sqlite": sqlite.insert(declaration).on_conflict_do_nothing(),
@@ -108,9 +109,7 @@ def open_turn(conn: Connection, agent: BuiltAgent, opening: Opening) -> Opened:
     Raises:
         ConversationBusyError: another run of the conversation is active.
     """
-    found = _conversation(conn, agent, opening)
-    turn = found["turns"] + 1
-    conn.execute(_SET_TURNS, {"id_": opening.conversation, "turns_": turn})
+    turn, secret = _next_turn(conn, agent, opening)
     current, sent, new_epoch = _epoch(conn, agent, opening)
     view = Run(
         id=opening.run_id,
@@ -120,7 +119,7 @@ def open_turn(conn: Connection, agent: BuiltAgent, opening: Opening) -> Opened:
         turn=turn,
         step=0,
         now=opening.now,
-        secret=found["secret"],
+        secret=secret,
         status=RunStatus.RUNNING,
         epoch=current,
         previous=sent,
@@ -134,20 +133,22 @@ def open_turn(conn: Connection, agent: BuiltAgent, opening: Opening) -> Opened:
     return Opened(with_transcript(conn, view, agent.rewriters), new_epoch)
 
 
-def _conversation(conn: Connection, agent: BuiltAgent, opening: Opening) -> Mapping[str, Json]:
-    found = conn.execute(_CONVERSATION, {"id_": opening.conversation}).mappings().first()
-    if found is None:
-        values = {
-            "id": opening.conversation,
-            "agent": agent.name,
-            "user": opening.user,
-            "secret": opening.secret,
-            "created_at": opening.now,
-            "updated_at": opening.now,
-        }
-        conn.execute(_ADD_CONVERSATION, values)
-        return {"turns": 0, "secret": opening.secret}
-    return dict(found)
+def _next_turn(conn: Connection, agent: BuiltAgent, opening: Opening) -> tuple[int, str]:
+    """Return the number of the turn and the conversation's secret."""
+    found = _NEXT_TURN.first(conn, {"id_": opening.conversation})
+    if found is not None:
+        return found.turns, found.secret
+    values = {
+        "id": opening.conversation,
+        "agent": agent.name,
+        "user": opening.user,
+        "turns": 1,
+        "secret": opening.secret,
+        "created_at": opening.now,
+        "updated_at": opening.now,
+    }
+    _ADD_CONVERSATION.run(conn, values)
+    return 1, opening.secret
 
 
 def _start(conn: Connection, view: Run) -> None:
@@ -166,7 +167,7 @@ def _start(conn: Connection, view: Run) -> None:
         "started_at": view.now,
     }
     try:
-        conn.execute(_ADD_RUN, values)
+        _ADD_RUN.run(conn, values)
     except IntegrityError as error:
         raise busy(view.conversation) from error
 
@@ -180,7 +181,7 @@ def busy(conversation_id: str) -> ConversationBusyError:
 
 
 def _epoch(conn: Connection, agent: BuiltAgent, opening: Opening) -> tuple[Epoch, Sent | None, bool]:
-    last = conn.execute(_LAST_EPOCH, {"id_": opening.conversation, "agent_": agent.name}).first()
+    last = _LAST_EPOCH.first(conn, {"id_": opening.conversation, "agent_": agent.name})
     if last is not None and last.declaration == agent.declared_digest:
         sent = load_sent(last.sent) or _last_sent(conn, opening.conversation, agent.name, last.id)
         return Epoch(last.id, last.reason, agent.declared), sent, False
@@ -193,7 +194,7 @@ def _epoch(conn: Connection, agent: BuiltAgent, opening: Opening) -> tuple[Epoch
         change = changed(old, agent.declared, reason, configured=configured)
         change = evolve(change, plugin=owner(agent, change.section))
         sent = load_sent(last.sent) or _last_sent(conn, opening.conversation, agent.name, last.id)
-    if conn.execute(_KNOWN, {"digest_": agent.declared_digest}).first() is None:
+    if _KNOWN.first(conn, {"digest_": agent.declared_digest}) is None:
         body = {"digest": agent.declared_digest, "body": agent.declared.dump()}
         conn.execute(_ADD_DECLARATION[conn.dialect.name], body)
     values = {

@@ -9,7 +9,17 @@ from attrs import evolve
 from sqlalchemy import bindparam, insert, select, update
 
 from wakeful.loop.codec import dump_items
-from wakeful.store.tables import action_call, conversation, message, model_call, plugin_state, run, step
+from wakeful.store.prepared import Prepared
+from wakeful.store.tables import (
+    action_call,
+    conversation,
+    epoch,
+    message,
+    model_call,
+    plugin_state,
+    run,
+    step,
+)
 from wakeful.types import FencedError, Json, Row, Run, Usage, canonical, clean
 
 if TYPE_CHECKING:
@@ -17,17 +27,17 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-TAKE_SEQ = (
+TAKE_SEQ = Prepared(
     update(conversation)
     .where(conversation.c.id == bindparam("id_"))
     .values(next_seq=conversation.c.next_seq + bindparam("count_"), updated_at=bindparam("at_"))
     .returning(conversation.c.next_seq - bindparam("count_"))
 )
-ADD_ROWS = insert(message)
-ADD_STEP = insert(step)
-ADD_CALL = insert(model_call)
-ADD_ACTION = insert(action_call)
-SET_STEP = (
+ADD_ROWS = Prepared(insert(message))
+ADD_STEP = Prepared(insert(step))
+ADD_CALL = Prepared(insert(model_call))
+ADD_ACTION = Prepared(insert(action_call))
+SET_STEP = Prepared(
     update(step)
     .where(step.c.run_id == bindparam("run_"), step.c.number == bindparam("number_"))
     .values(
@@ -37,7 +47,7 @@ SET_STEP = (
         ended_at=bindparam("at_"),
     )
 )
-SET_USAGE = (
+SET_USAGE = Prepared(
     update(run)
     .where(run.c.id == bindparam("run_"), run.c.fence == bindparam("fence_"))
     .values(
@@ -52,12 +62,12 @@ SET_USAGE = (
         cost=bindparam("cost_"),
     )
 )
-PLAN_STEP = (
+PLAN_STEP = Prepared(
     update(step)
     .where(step.c.run_id == bindparam("run_"), step.c.number == bindparam("number_"))
     .values(status="planned")
 )
-END_RUN = (
+END_RUN = Prepared(
     update(run)
     .where(run.c.id == bindparam("run_"))
     .values(
@@ -70,12 +80,12 @@ END_RUN = (
     )
 )
 #: Locks the row on PostgreSQL; on SQLite a transaction that writes has locked everything.
-GUARD = (
+GUARD = Prepared(
     select(run.c.fence)
     .where(run.c.id == bindparam("run_"), run.c.fence == bindparam("fence_"))
     .with_for_update(key_share=True)
 )
-SET_RESULT = (
+SET_RESULT = Prepared(
     update(action_call)
     .where(action_call.c.key == bindparam("key_"))
     .values(
@@ -88,9 +98,22 @@ SET_RESULT = (
         ended_at=bindparam("at_"),
     )
 )
-SET_SEQ = (
+SET_SEQ = Prepared(
     update(action_call).where(action_call.c.key == bindparam("key_")).values(result_seq=bindparam("seq_"))
 )
+SET_SENT = Prepared(
+    update(epoch)
+    .where(epoch.c.conversation_id == bindparam("conversation_"), epoch.c.agent == bindparam("agent_"))
+    .where(epoch.c.id == bindparam("id_"))
+    .values(sent=bindparam("sent_"))
+)
+_THIS_STATE = (
+    plugin_state.c.conversation_id == bindparam("conversation_"),
+    plugin_state.c.plugin == bindparam("plugin_"),
+    plugin_state.c.key == bindparam("key_"),
+)
+SET_STATE = Prepared(update(plugin_state).where(*_THIS_STATE).values(value=bindparam("value_")))
+ADD_STATE = Prepared(insert(plugin_state))
 
 
 def usage_columns(usage: Usage) -> dict[str, Json]:
@@ -113,7 +136,7 @@ def guard(conn: Connection, run_: Run) -> None:
     Raises:
         FencedError: another process took it over.
     """
-    if conn.execute(GUARD, {"run_": run_.id, "fence_": run_.fence}).first() is None:
+    if GUARD.first(conn, {"run_": run_.id, "fence_": run_.fence}) is None:
         raise _taken_over(run_)
 
 
@@ -136,7 +159,7 @@ def set_usage(conn: Connection, run_: Run) -> None:
         "reported_": int(run_.usage.reported),
         "cost_": run_.usage.cost,
     }
-    if conn.execute(SET_USAGE, values).rowcount != 1:
+    if SET_USAGE.run(conn, values) != 1:
         raise _taken_over(run_)
 
 
@@ -148,10 +171,10 @@ def append_rows(conn: Connection, run_: Run, rows: Sequence[Row], now: datetime)
     """Give ``rows`` their sequences and append them; returns them numbered."""
     if not rows:
         return ()
-    given = conn.execute(TAKE_SEQ, {"id_": run_.conversation, "count_": len(rows), "at_": now}).scalar_one()
+    (given,) = TAKE_SEQ.first(conn, {"id_": run_.conversation, "count_": len(rows), "at_": now})
     numbered = tuple(evolve(row, seq=given + place) for place, row in enumerate(rows))
-    conn.execute(
-        ADD_ROWS,
+    ADD_ROWS.run_each(
+        conn,
         [
             {
                 "conversation_id": run_.conversation,
@@ -185,15 +208,8 @@ def save_state(conn: Connection, conversation_id: str, puts: Sequence[tuple[str,
     """Apply plugin-state writes in order; the last one to a key wins."""
     latest: Mapping[tuple[str, str], Json] = {(plugin, key): value for plugin, key, value in puts}
     for (plugin, key), value in latest.items():
-        where = (
-            (plugin_state.c.conversation_id == conversation_id)
-            & (plugin_state.c.plugin == plugin)
-            & (plugin_state.c.key == key)
-        )
         text = canonical(clean(value))
-        if conn.execute(update(plugin_state).where(where).values(value=text)).rowcount == 0:
-            conn.execute(
-                insert(plugin_state).values(
-                    conversation_id=conversation_id, plugin=plugin, key=key, value=text
-                )
-            )
+        where = {"conversation_": conversation_id, "plugin_": plugin, "key_": key}
+        if SET_STATE.run(conn, where | {"value_": text}) == 0:
+            values = {"conversation_id": conversation_id, "plugin": plugin, "key": key, "value": text}
+            ADD_STATE.run(conn, values)

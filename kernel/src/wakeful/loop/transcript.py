@@ -11,6 +11,7 @@ from sqlalchemy import bindparam, select
 
 from wakeful.loop.codec import load_items
 from wakeful.loop.rewrites import with_rewrites
+from wakeful.store.prepared import Prepared
 from wakeful.store.tables import message, plugin_state
 from wakeful.types import Json, Kept, Row, RowKind, Run, Trust
 
@@ -19,13 +20,15 @@ if TYPE_CHECKING:
 
 # Built once: a statement that is built for every turn costs more than running it.
 _ROW_COLUMNS = ("seq", "kind", "items", "run_id", "turn", "step", "trust", "source", "meta")
-_ROWS = (
+_ROWS = Prepared(
     select(*(message.c[name] for name in _ROW_COLUMNS))
     .where(message.c.conversation_id == bindparam("id_"))
     .order_by(message.c.seq)
 )
-_STATE = select(plugin_state.c.plugin, plugin_state.c.key, plugin_state.c.value).where(
-    plugin_state.c.conversation_id == bindparam("id_")
+_STATE = Prepared(
+    select(plugin_state.c.plugin, plugin_state.c.key, plugin_state.c.value).where(
+        plugin_state.c.conversation_id == bindparam("id_")
+    )
 )
 
 
@@ -46,7 +49,7 @@ def with_transcript(conn: Connection, view: Run, rewriters: Collection[str]) -> 
         and row.meta.get("agent", view.agent.name) == view.agent.name
     )
     state: dict[str, dict[str, Json]] = {}
-    for plugin, key, value in conn.execute(_STATE, {"id_": view.conversation}):
+    for plugin, key, value in _STATE.all(conn, {"id_": view.conversation}):
         state.setdefault(plugin, {})[key] = json.loads(value)
     return with_rewrites(conn, evolve(view, rows=rows, kept=kept, state=state), rewriters)
 
@@ -55,7 +58,7 @@ def load_rows(conn: Connection, conversation_id: str) -> tuple[Row, ...]:
     """Return all rows of a conversation in order."""
     return tuple(
         Row(seq, RowKind(kind), load_items(items), run_id, turn, step, Trust(trust), source, json.loads(meta))
-        for seq, kind, items, run_id, turn, step, trust, source, meta in conn.execute(
-            _ROWS, {"id_": conversation_id}
+        for seq, kind, items, run_id, turn, step, trust, source, meta in _ROWS.all(
+            conn, {"id_": conversation_id}
         )
     )

@@ -32,10 +32,8 @@ class _Batch:
     def write(self, conn: Connection, run: Run) -> None:
         """Write everything; the run must still be this process's."""
         guard(conn, run)
-        if self.results:
-            conn.execute(SET_RESULT, self.results)
-        if self.intents:
-            conn.execute(ADD_ACTION, self.intents)
+        SET_RESULT.run_each(conn, self.results)
+        ADD_ACTION.run_each(conn, self.intents)
         for ref in self.contents:
             conn.execute(keep(run.conversation, ref))
 

@@ -41,6 +41,11 @@ class Demand:
     room: int
     without: Collection[str] = ()
 
+    @property
+    def sought(self) -> s.Sought:
+        """What of this is part of the statements."""
+        return tuple(sorted(self.kinds)), tuple(sorted(self.without))
+
 
 @frozen
 class Holder:
@@ -58,19 +63,21 @@ def pause(attempt: int) -> timedelta:
 
 def outlook(conn: Connection, lease: Lease, demand: Demand) -> tuple[bool, datetime | None]:
     """Return whether an item can start now, else when the next one falls due. Reads only."""
-    if conn.execute(s.CLAIMABLE, _looking(lease, demand, 1)).first() is not None:
+    if s.claimable(demand.sought).first(conn, _looking(lease, 1)) is not None:
         return True, None
-    return False, conn.execute(s.NEXT, {"now_": lease.now, "kinds_": list(demand.kinds)}).scalar()
+    return False, s.next_due(demand.sought).first(conn, {"now_": lease.now}).due
 
 
 def claim(conn: Connection, lease: Lease, demand: Demand) -> list[Claim]:
     """Take items that can start now, best first, at most one of a key."""
-    query = s.CLAIMABLE_LOCKED if conn.dialect.name == "postgresql" else s.CLAIMABLE
-    ids = [row.id for row in conn.execute(query, _looking(lease, demand, demand.room))]
-    if not ids:
-        return []
-    values = {"ids_": ids, "owner_": lease.owner, "until_": lease.until, "now_": lease.now}
-    rows = {row.id: row for row in conn.execute(s.CLAIM, values)}
+    statement = s.claimable_locked if conn.dialect.name == "postgresql" else s.claimable
+    ids = [row.id for row in statement(demand.sought).all(conn, _looking(lease, demand.room))]
+    values = {"owner_": lease.owner, "until_": lease.until, "now_": lease.now}
+    if len(ids) > 1:
+        found = list(conn.execute(s.CLAIM, values | {"ids_": ids}))
+    else:
+        found = [row for each in ids for row in s.CLAIM_ONE.all(conn, values | {"id_": each})]
+    rows = {row.id: row for row in found}
     return [_claim(rows[item_id], lease.owner) for item_id in ids if item_id in rows]
 
 
@@ -114,7 +121,7 @@ def end(conn: Connection, claimed: Claim, status: WorkStatus, now: datetime, err
     An item that was cancelled while it ran ends as cancelled, however its handler returned.
     """
     values = {"status_": status.value, "now_": now, "error_": error}
-    return conn.execute(s.END, {**_own(claimed), **values}).rowcount == 1
+    return s.END.run(conn, _own(claimed) | values) == 1
 
 
 def give_back(
@@ -141,16 +148,14 @@ def holds(conn: Connection, claimed: Claim) -> bool:
     A handler asks first in a transaction that writes: a process that stalled and lost the item then writes
     nothing.
     """
-    return conn.execute(s.HOLDS, _own(claimed)).first() is not None
+    return s.HOLDS.first(conn, _own(claimed)) is not None
 
 
-def _looking(lease: Lease, demand: Demand, most: int) -> dict[str, Any]:
+def _looking(lease: Lease, most: int) -> dict[str, Any]:
     return {
         "now_": lease.now,
         "left_": lease.now - timedelta(seconds=AFFINITY_S),
         "owner_": lease.owner,
-        "kinds_": list(demand.kinds),
-        "without_": list(demand.without),
         "room_": most,
     }
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Connection, case, delete, func, or_, select, update
+from sqlalchemy import Connection, bindparam, case, delete, func, or_, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from wakeful.runtime.statements import HELD
+from wakeful.store.prepared import Prepared
 from wakeful.store.work import work_item
 from wakeful.types import WorkItem, WorkStatus, canonical
 
@@ -22,9 +23,10 @@ FORGET_MOST = 500
 
 _columns = work_item.c
 _INSERT = {
-    "sqlite": sqlite.insert(work_item).on_conflict_do_nothing().returning(_columns.id),
-    "postgresql": postgresql.insert(work_item).on_conflict_do_nothing().returning(_columns.id),
+    "sqlite": Prepared(sqlite.insert(work_item).on_conflict_do_nothing()),
+    "postgresql": Prepared(postgresql.insert(work_item).on_conflict_do_nothing()),
 }
+_STATUS = Prepared(select(_columns.status, _columns.not_before).where(_columns.id == bindparam("id_")))
 
 
 def submit(conn: Connection, item: WorkItem, submitter: str, now: datetime) -> bool:
@@ -59,7 +61,7 @@ def row(item: WorkItem, submitter: str, now: datetime) -> dict[str, Any]:
 
 def insert(conn: Connection, values: dict[str, Any]) -> bool:
     """Store an item; False if its id is known."""
-    return conn.execute(_INSERT[conn.dialect.name], values).first() is not None
+    return _INSERT[conn.dialect.name].run(conn, values) == 1
 
 
 def reschedule(conn: Connection, item_id: str, not_before: datetime, now: datetime) -> bool:
@@ -79,8 +81,7 @@ def cancel(conn: Connection, item_id: str, now: datetime) -> bool:
 
 def status(conn: Connection, item_id: str, now: datetime) -> WorkStatus | None:
     """Return where an item is; None if the id is unknown."""
-    query = select(_columns.status, _columns.not_before).where(_columns.id == item_id)
-    row = conn.execute(query).first()
+    row = _STATUS.first(conn, {"id_": item_id})
     if row is None:
         return None
     if row.status == "queued" and row.not_before > now:
