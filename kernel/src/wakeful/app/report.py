@@ -40,6 +40,7 @@ class AgentReport:
     plugins: tuple[str, ...]
     actions: tuple[ActionReport, ...]
     tools: tuple[str, ...]
+    deferred: tuple[str, ...]
     sections: tuple[str, ...]
     slots: dict[str, str]
     limits: Limits
@@ -59,7 +60,8 @@ def report(agent: BuiltAgent, plan: Blueprint) -> AgentReport:
         profile=agent.view.profile,
         plugins=agent.plugins.names,
         actions=actions,
-        tools=tuple(tool.name for tool in agent.declared.tools),
+        tools=tuple(tool.name for tool in agent.declared.tools if not tool.deferred),
+        deferred=tuple(tool.name for tool in agent.declared.tools if tool.deferred),
         sections=tuple(section.name for section in agent.declared.sections),
         slots={slot: agent.plugins.slot_owner(slot) or "kernel" for slot in SLOTS},
         limits=agent.view.limits,

@@ -168,6 +168,8 @@ def _agent(report: AgentReport) -> None:
     say(f"  plugins   {', '.join(report.plugins) or 'none'}")
     say(f"  sections  {', '.join(report.sections) or 'none'}")
     say(f"  tools     {', '.join(report.tools) or 'none'}")
+    if report.deferred:
+        say(f"  deferred  {', '.join(report.deferred)}")
     say(f"  slots     {', '.join(f'{slot}: {owner}' for slot, owner in report.slots.items())}")
     say(f"  prefix    {report.prefix[:DIGEST]}")
     if report.actions:
