@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import itertools
 import json
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -157,3 +158,34 @@ def test_secrets_are_taken_out_before_anything_is_written(
     assert b"hunter2" not in content(store, spooled(store)["ref"])
     assert "hunter2" not in result.calls[0].text
     assert "[secret]" in result.calls[0].text
+
+
+PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 300
+
+
+@pytest.mark.parametrize(
+    ("value", "note"),
+    [
+        (lambda folder: folder / "p.png", "<image/png, 76,808 bytes>"),
+        (
+            lambda _: {"media_type": "audio/ogg", "data": base64.b64encode(PNG).decode()},
+            "<audio/ogg, 76,808 bytes>",
+        ),
+        (
+            lambda _: {"mimeType": "image/png", "data": base64.b64encode(PNG[:9]).decode()},
+            "<image/png, 9 bytes>",
+        ),
+        (lambda _: base64.b64encode(PNG).decode(), "<image/png, 76,808 bytes>"),
+    ],
+    ids=["file", "declared", "small", "text"],
+)
+def test_media_are_shown_as_a_note(run_turn: Turn, tmp_path: Path, value: Any, note: str) -> None:
+    (tmp_path / "p.png").write_bytes(PNG)
+
+    @action(effect="read", output_trust="trusted")
+    async def draw() -> ActionResult:
+        """Draw."""
+        return ActionResult(outputs={"picture": value(tmp_path)})
+
+    result = run_turn(Agent(model="", actions=[draw]), "Go", replies=[say(calls=[("draw", {})]), "Done."])
+    assert result.calls[0].text.endswith(f"- `picture`: {note}")

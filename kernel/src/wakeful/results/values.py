@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from wakeful.results.media import media_of
 from wakeful.types import Json, canonical
 
 #: Strings up to this many characters without a line break stand on the line of their name.
@@ -12,7 +13,10 @@ INLINE = 200
 
 
 def output(name: str, value: Json) -> str:
-    """Return one output as a bullet, with its value beside or below it."""
+    """Return one output as a bullet, with its value beside or below it; media as their type and size."""
+    medium = media_of(value)
+    if medium is not None:  # its bytes are no use to a model as text
+        return f"- `{name}`: <{medium.type}, {medium.size:,} bytes>"
     if isinstance(value, list) and value and all(isinstance(item, Mapping) for item in value):
         return f"- `{name}` ({len(value)}):\n\n{table(value)}"
     if isinstance(value, Mapping) and value and all(_scalar(item) for item in value.values()):
