@@ -27,7 +27,17 @@ from wakeful.policy import Judged, judge_one
 from wakeful.store.tables import action_call
 from wakeful.tools.arguments import check_arguments
 from wakeful.tools.offer import unknown_tool
-from wakeful.types import ActionResult, Called, Invocation, Json, Judgement, Verdict, failure
+from wakeful.types import (
+    ActionResult,
+    Called,
+    Invocation,
+    Json,
+    Judgement,
+    Provenance,
+    Trust,
+    Verdict,
+    failure,
+)
 
 if TYPE_CHECKING:
     from wakeful.loop.close import Put, Work
@@ -60,13 +70,20 @@ class Inner:
     planned: Sequence[Planned]
     work: Work
     _seen: deque[Invocation] = field(init=False, factory=lambda: deque(maxlen=SEEN))
+    _given: dict[str, tuple[Provenance, ...]] = field(init=False, factory=dict)
     _writing: Writing = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         self._writing = Writing(self.live)
 
     async def call(
-        self, outer: Invocation, puts: list[Put], name: str, args: Json, inner: int
+        self,
+        outer: Invocation,
+        puts: list[Put],
+        name: str,
+        args: Json,
+        inner: int,
+        provenance: Sequence[Provenance] | None,
     ) -> ActionResult:
         """Return the result of one inner call; see ``ActionContext.call``.
 
@@ -76,6 +93,13 @@ class Inner:
         """
         key = f"{outer.key}/{inner}"
         inv = Invocation(key, outer.call, outer.index, inner, name, args, parent=outer.key)
+        given = self._given.get(outer.key, ()) if provenance is None else provenance
+        inv = evolve(inv, provenance=(*outer.provenance, *given))
+        result = await self._outcome(inv, outer, puts)
+        self._remember(outer.key, name, result)
+        return result
+
+    async def _outcome(self, inv: Invocation, outer: Invocation, puts: list[Put]) -> ActionResult:
         self.work.nested.add(outer.key)
         known = await self._known(inv, puts) if self.work.resumed else None
         if isinstance(known, ActionResult):
@@ -85,6 +109,13 @@ class Inner:
         if item.result is not None:
             return item.result
         return await self._run(item.invocation, puts)
+
+    def _remember(self, outer: str, name: str, result: ActionResult) -> None:
+        """Keep the least trusted result of a call: what follows may be made of it."""
+        trust = result.trust or Trust.TRUSTED
+        known = self._given.get(outer)
+        if trust > (known[0].trust if known else Trust.TRUSTED):
+            self._given[outer] = (Provenance("", name, trust, result.source),)
 
     async def called(self, outer: Invocation) -> AsyncIterator[Called]:
         """Yield the inner calls of a call in their order, a few at a time from the journal."""
@@ -113,7 +144,11 @@ class Inner:
     async def _plan(self, inv: Invocation, outer: Invocation) -> Planned:
         """Check and judge a call and store that it will be run, or why not."""
         live = self.live
-        inv = self._checked(await filled(live.agent, live.run, inv))
+        before = inv.provenance
+        inv = await filled(live.agent, live.run, inv)
+        if inv.provenance is not before:
+            inv = evolve(inv, provenance=(*before, *inv.provenance))
+        inv = self._checked(inv)
         earlier = [item.judged for item in self.planned if item.invocation.key != outer.key]
         agent = live.agent
         judged = await judge_one(

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING
 from attrs import evolve
 from sqlalchemy import select, update
 
-from wakeful.loop.close import Put, context, finish, merged, unfinished
+from wakeful.loop.close import Put, Work, context, finish, merged, unfinished
 from wakeful.loop.codec import load_provenance
 from wakeful.loop.execute import execute
+from wakeful.loop.inner import Inner
 from wakeful.loop.live import Live
 from wakeful.loop.outcomes import outcome
 from wakeful.loop.recorded import load_raw, outcome_unknown
@@ -185,7 +186,12 @@ async def _run(live: Live, inv: Invocation, puts: list[Put]) -> ActionResult:
     if judged.judgement.verdict in FINAL:
         return failure(judged.judgement.code, judged.reason or "policy no longer allows this call")
     ctx = context(live, action, inv.key, puts)
-    result = worsened(inv, await execute(action, checked, ctx, live.agent.middleware, live.redactor))
+    inner = Inner(live, (), Work(resumed=True))
+    ctx.bind(inner, inv, live.emit)
+    try:
+        result = worsened(inv, await execute(action, checked, ctx, live.agent.middleware, live.redactor))
+    finally:
+        await outlast(inner.flush())
     live.update(outcomes=(*live.run.outcomes, outcome(inv, result, executed=True)))
     return result
 

@@ -20,6 +20,7 @@ from wakeful.types import (
     Invocation,
     Json,
     NotAvailableError,
+    Provenance,
     Reply,
     Run,
     Services,
@@ -39,7 +40,13 @@ class Calls(Protocol):
     """Runs the inner calls of the calls of a step."""
 
     def call(
-        self, outer: Invocation, puts: list[tuple[str, str, Json]], name: str, args: Json, inner: int
+        self,
+        outer: Invocation,
+        puts: list[tuple[str, str, Json]],
+        name: str,
+        args: Json,
+        inner: int,
+        provenance: Sequence[Provenance] | None,
     ) -> Awaitable[ActionResult]:
         """Run one."""
         ...
@@ -152,11 +159,18 @@ class Context:
         """Set a value of the declaring plugin's state."""
         self.pending.append((self.owner, key, value))
 
-    async def call(self, action: str, args: Mapping[str, Json], *, inner: int) -> ActionResult:
+    async def call(
+        self,
+        action: str,
+        args: Mapping[str, Json],
+        *,
+        inner: int,
+        provenance: Sequence[Provenance] | None = None,
+    ) -> ActionResult:
         """Run another action as a part of this call; see ``wakeful.types.ActionContext``."""
         if self._inner is None or self._call is None:
             raise self._not_here()
-        return await self._inner.call(self._call, self.pending, action, args, inner)
+        return await self._inner.call(self._call, self.pending, action, args, inner, provenance)
 
     def called(self) -> AsyncIterator[Called]:
         """Give the inner calls so far; see ``wakeful.types.ActionContext``."""

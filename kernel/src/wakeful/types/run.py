@@ -16,6 +16,7 @@ from wakeful.types.artifacts import Files
 from wakeful.types.enums import Disposition, RowKind, RunStatus, Trust
 from wakeful.types.json import Json
 from wakeful.types.prompt import Epoch, Fragment, Kept, Reply, Sent, Usage
+from wakeful.types.references import Provenance
 from wakeful.types.transcript import Row
 from wakeful.types.view import Rewrites
 
@@ -242,7 +243,14 @@ class ActionContext(Protocol):
         """Set a value of the declaring plugin's state; applied in call order when the step closes."""
         ...
 
-    async def call(self, action: str, args: Mapping[str, Json], *, inner: int) -> ActionResult:
+    async def call(
+        self,
+        action: str,
+        args: Mapping[str, Json],
+        *,
+        inner: int,
+        provenance: Sequence[Provenance] | None = None,
+    ) -> ActionResult:
         """Run another action as a part of this call, and return its result as the action gave it.
 
         It is checked, judged, limited, journalled and executed like a call of the model, under the key
@@ -255,6 +263,8 @@ class ActionContext(Protocol):
             action: its tool name.
             args: its arguments, unchecked.
             inner: the call's place within this one, from 0.
+            provenance: what went into the arguments; None = whatever inner calls have given so far. What the
+                arguments of this call were taken from counts in any case.
 
         Returns:
             A failed result too when the call was refused, denied, or waits for a person.
