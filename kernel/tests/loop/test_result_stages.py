@@ -197,16 +197,16 @@ def test_middleware_that_fails_fails_the_call(run_turn: Turn) -> None:
 
 
 def test_what_json_cannot_hold_fails_the_call_and_not_the_run(run_turn: Turn) -> None:
-    async def infinite(args: Any, ctx: ActionContext) -> ActionResult:
-        return ActionResult(outputs={"value": float("nan")})
+    async def strange(args: Any, ctx: ActionContext) -> ActionResult:
+        return ActionResult(outputs={"value": object()})
 
     async def nothing(args: Any, ctx: ActionContext) -> Any:
         return None
 
     schema = {"type": "object", "properties": {}}
-    actions = [Action("infinite", "", schema, infinite), Action("nothing", "", schema, nothing)]
+    actions = [Action("strange", "", schema, strange), Action("nothing", "", schema, nothing)]
     result = run_turn(
-        Agent(model="", actions=actions), "Go", replies=[say(calls=["infinite", "nothing"]), "Done."]
+        Agent(model="", actions=actions), "Go", replies=[say(calls=["strange", "nothing"]), "Done."]
     )
-    assert [ended.result.code for ended in result.calls] == ["ERROR", "ERROR"]
+    assert [ended.result.code for ended in result.calls] == ["UNSERIALISABLE", "ERROR"]
     assert result.answer.text == "Done."

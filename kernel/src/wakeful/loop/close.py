@@ -9,6 +9,7 @@ from attrs import define, evolve, field
 
 from wakeful.loop.live import Live
 from wakeful.loop.outcomes import outcomes_of
+from wakeful.loop.plain import plain
 from wakeful.loop.plan import Planned, by_call
 from wakeful.loop.services import Context
 from wakeful.loop.statements import close_nested
@@ -127,7 +128,7 @@ async def finish(live: Live, tx: Tx, inv: Invocation, raw: ActionResult, puts: l
     name = action.name if action else inv.call.tool
     mark = nonce(live.run.secret, inv.key)
     try:
-        text = render(name, staged, live.agent.envelope, mark)
+        staged, text = _rendered(live, name, staged, mark)
     except Exception as error:  # noqa: BLE001  (outside text that cannot be marked is not shown)
         slot = live.agent.slot("result_envelope")
         what = str(
@@ -137,6 +138,14 @@ async def finish(live: Live, tx: Tx, inv: Invocation, raw: ActionResult, puts: l
         text = render(name, said, live.agent.envelope, mark)
         staged = evolve(said, trust=staged.trust, source=staged.source)
     return ActionEnded(inv, staged, live.redactor.text(text))
+
+
+def _rendered(live: Live, name: str, result: ActionResult, mark: str) -> tuple[ActionResult, str]:
+    try:
+        return result, render(name, result, live.agent.envelope, mark)
+    except (TypeError, ValueError):
+        made = plain(result)  # a stage may have put in what JSON has no word for
+        return made, render(name, made, live.agent.envelope, mark)
 
 
 def result_row(live: Live, first: Invocation, ended: Sequence[ActionEnded]) -> Row:

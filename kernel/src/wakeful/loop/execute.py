@@ -8,6 +8,7 @@ import traceback
 from collections.abc import Mapping, Sequence
 
 from wakeful.loop.codec import check_storable
+from wakeful.loop.plain import plain, streams
 from wakeful.loop.redact import Redactor
 from wakeful.results.spool import spooled
 from wakeful.results.stages import stamp
@@ -60,19 +61,38 @@ async def _outcome(
 ) -> ActionResult:
     """Run ``action``; whatever it raises, a time-out of its own included, is a failed result."""
     try:
-        result = await spooled(await _around(action, args, ctx, middleware), ctx.services, redactor.text)
-        check_storable(result)
+        result = await _kept(await _told(action, args, ctx, middleware), ctx, redactor)
     except asyncio.CancelledError as error:
         if stopping():
             raise
         result = ActionResult(success=False, code="ERROR", message=f"{type(error).__name__}: it gave up")
-    except ActionError as error:
-        result = ActionResult(success=False, code=error.code, message=error.message, recovery=error.recovery)
     except (Exception, SystemExit, KeyboardInterrupt) as error:  # noqa: BLE001
         # An action may raise anything, sys.exit() included; the model is told and the program goes on.
         log.warning("action %s failed\n%s", action.tool_name, redactor.text(traceback.format_exc()))
         result = ActionResult(success=False, code="ERROR", message=f"{type(error).__name__}: {error}"[:1000])
     return stamp(action, result)
+
+
+async def _told(
+    action: Action, args: Mapping[str, Json], ctx: ActionContext, middleware: Sequence[Middleware]
+) -> ActionResult:
+    try:
+        return await _around(action, args, ctx, middleware)
+    except ActionError as error:
+        return ActionResult(success=False, code=error.code, message=error.message, recovery=error.recovery)
+
+
+async def _kept(result: ActionResult, ctx: ActionContext, redactor: Redactor) -> ActionResult:
+    """Return the result as the journal keeps it, large outputs by reference."""
+    try:
+        kept: ActionResult = await spooled(result, ctx.services, redactor.text)
+        check_storable(kept)
+    except (TypeError, ValueError):
+        if not isinstance(result, ActionResult) or streams(result):
+            raise
+        kept = await spooled(plain(result), ctx.services, redactor.text)
+        check_storable(kept)
+    return kept
 
 
 async def _around(
