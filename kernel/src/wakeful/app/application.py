@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import logging
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -16,15 +16,18 @@ from sqlalchemy import select
 from wakeful.app.approvals import ApprovalDesk
 from wakeful.app.background import Background, of_agent
 from wakeful.app.build import Builder
-from wakeful.app.definition import Agent, Blueprint, blueprint
+from wakeful.app.definition import Agent, Blueprint
+from wakeful.app.delegation import Delegation
 from wakeful.app.desk import Input
 from wakeful.app.engine import Engine
 from wakeful.app.plugins import Ambient, Platform
 from wakeful.app.report import AgentReport, report
 from wakeful.app.runs import streamed
-from wakeful.config import AppConfig, StoreConfig, load_config
+from wakeful.app.sources import read_source, settings_of_file
+from wakeful.config import AppConfig
 from wakeful.loop.agent import BuiltAgent
 from wakeful.loop.ask import side_question
+from wakeful.loop.changes import with_changes
 from wakeful.loop.live import EmitEvent
 from wakeful.runtime import EmbeddedRuntime, owner_name
 from wakeful.store.contents import forget_conversation
@@ -33,6 +36,9 @@ from wakeful.store.records import run_ids
 from wakeful.store.tables import run as run_table
 from wakeful.system import SystemClock, SystemIds
 from wakeful.types import (
+    ActionChange,
+    ActionContext,
+    ActionResult,
     Answer,
     Clock,
     ConfigError,
@@ -75,6 +81,7 @@ class App:
         self._background = Background(ambient.clock)
         self.runtime = EmbeddedRuntime(store, ambient.clock, owner_name())
         self._engine = Engine(store, ambient, self.runtime, self._agent)
+        self._delegation = Delegation(self._engine)
         self.approvals = ApprovalDesk(self.agents, store, self._engine.desk)
 
     # ---- agents
@@ -105,6 +112,7 @@ class App:
         conversation: str | None = None,
         user: str = "",
         options: Mapping[str, Mapping[str, Json]] | None = None,
+        action_changes: Sequence[ActionChange] = (),
     ) -> Answer:
         """Run one turn and return its answer.
 
@@ -116,12 +124,14 @@ class App:
             conversation: id of the thread to continue, or of a new one; None starts a new one.
             user: the authenticated user.
             options: plugin name to what holds for this run alone; each plugin says what it takes.
+            action_changes: actions that this run, or sub-agents below it, may call beside its own, or not.
 
         Raises:
             NotFoundError, ConfigError: no such agent, or it could not be built.
             StoreError: the database cannot be used.
         """
-        return await self._turn(agent, text, conversation, user, options, _unheard)
+        own = with_changes(self._agent(agent), options or {}, action_changes)
+        return await self._turn(agent, text, conversation, user, own, _unheard)
 
     async def stream(
         self,
@@ -131,12 +141,14 @@ class App:
         conversation: str | None = None,
         user: str = "",
         options: Mapping[str, Mapping[str, Json]] | None = None,
+        action_changes: Sequence[ActionChange] = (),
     ) -> AsyncIterator[Event]:
         """Run one turn and yield its events as they happen, ``RunEnded`` last.
 
         Leaving the loop early cancels the run. Arguments and errors as for :meth:`send`.
         """
-        start = partial(self._turn, agent, text, conversation, user, options)
+        own = with_changes(self._agent(agent), options or {}, action_changes)
+        start = partial(self._turn, agent, text, conversation, user, own)
         async with aclosing(streamed(start)) as events:
             async for event in events:
                 yield event
@@ -181,19 +193,23 @@ class App:
         text: str,
         conversation: str | None,
         user: str,
-        options: Mapping[str, Mapping[str, Json]] | None,
+        options: Mapping[str, Mapping[str, Json]],
         emit: EmitEvent,
     ) -> Answer:
         self._agent(name)
         ids = self._ambient.ids
         thread = conversation or ids.new("conv")
-        given = Input(ids.new("run"), thread, name, user, text, options or {})
+        given = Input(ids.new("run"), thread, name, user, text, options)
         return await self._engine.turn(given, emit)
 
     async def _resume(self, run_id: str, emit: EmitEvent) -> Answer:
         found = await self._find(run_id)
         self._agent(found.agent)
         return await self._engine.resume(run_id, found.conversation_id, emit)
+
+    async def delegate(self, name: str, args: Mapping[str, Json], ctx: ActionContext) -> ActionResult:
+        """Run a sub-agent for a call of a run in progress; what ``delegate_to_…`` does."""
+        return await self._delegation.delegate(name, args, ctx)
 
     async def ask(self, run: Run, kind: str, text: str, *, alone: bool = False) -> Reply:
         """Answer a plugin's question to the model of a run in progress; see ``Services.ask``."""
@@ -280,40 +296,21 @@ async def open(  # noqa: A001  (the name users type: wakeful.open)
         ConfigError: the file is missing or wrong; holds every problem.
         StoreError: the database cannot be used.
     """
-    config, plans = _plans(source)
+    config, plans = read_source(source)
     if model is not None:
         plans = {name: evolve(plan, model=model) for name, plan in plans.items()}
     where = f"{config.path.name}: " if config.path else ""
     ambient = Ambient(clock or SystemClock(), ids or SystemIds(), config.folder, config.secrets)
-    platform = Platform(ambient, _settings(config), where)
+    platform = Platform(ambient, settings_of_file(config), where)
     for plan in plans.values():
         platform.take(plan.config.plugins, plan.plugins)
     lineages = platform.hooks.lineages()
     store = await Store.open(config.store.url, lineages=lineages, clock=ambient.clock)
     app = App(store, ambient, plans, where)
     try:
-        builder = Builder(ambient, platform, store, app.ask, where)
+        builder = Builder(ambient, platform, store, app.ask, where, plans, app.delegate)
         app._build(builder)  # noqa: SLF001  (made here)
         await app._start(builder, concurrency)  # noqa: SLF001  (made here)
         yield app
     finally:
         await app._close(platform)  # noqa: SLF001  (made here)
-
-
-def _settings(config: AppConfig) -> dict[str, Mapping[str, Json]]:
-    """Return what plugins that serve the application are set to: the file's tables.
-
-    A plugin that has none there takes the table of the first agent that has one.
-    """
-    agents = reversed(list(config.agents.values()))
-    return {name: raw for agent in agents for name, raw in agent.settings.items()} | dict(config.plugins)
-
-
-def _plans(source: str | Path | Agent | AppConfig) -> tuple[AppConfig, dict[str, Blueprint]]:
-    if isinstance(source, Agent):
-        plan = blueprint(source)
-        folder = Path(source.folder or ".").absolute()
-        config = AppConfig.from_agents(plan.config, store=StoreConfig(source.store), folder=folder)
-        return config, {source.name: evolve(plan, config=config.agents[source.name])}
-    config = source if isinstance(source, AppConfig) else load_config(Path(source))
-    return config, {name: Blueprint(agent) for name, agent in config.agents.items()}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from attrs import define, evolve, field, frozen
 
 from wakeful.app.definition import Blueprint
-from wakeful.app.kinds import hidden_actions, references_of, type_of
+from wakeful.app.kinds import Delegate, delegate_actions, hidden_actions, references_of, type_of
 from wakeful.app.overrides import overridden
 from wakeful.app.plugins import Ambient, Platform, instance, settings_of
 from wakeful.app.references import referenced
@@ -63,6 +63,8 @@ class Builder:
         store: for the services of plugins.
         asker: answers plugins' questions to a run's model.
         where: names the configuration in problems, e.g. ``wakeful.toml: ``.
+        plans: all agents, to find those that are delegated to.
+        delegate: runs a sub-agent.
 
     Attributes:
         used: names of the plugins that each agent uses, the schemes of its models included.
@@ -73,6 +75,8 @@ class Builder:
     store: Store
     asker: Asker
     where: str
+    plans: Mapping[str, Blueprint] = field(factory=dict)
+    delegate: Delegate | None = None
     used: dict[str, set[str]] = field(factory=dict, init=False)
 
     def build(self, plan: Blueprint) -> BuiltAgent:
@@ -218,6 +222,7 @@ class Builder:
             type_owner=type_owner,
             offered=shown,
             references=references_of(plugins, view, where),
+            delegates=plan.config.sub_agents,
             instances=made.instances,
             configuration=configuration(plan.config, Redactor.of(self.ambient.secrets).text),
         )
@@ -230,7 +235,8 @@ class Builder:
         own = [action if action.owner else evolve(action, owner="your code") for action in plan.actions]
         owner = plugins.slot_owner("tool_offer") or "the offer"
         extra = [action if action.owner else evolve(action, owner=owner) for action in offer.actions()]
-        declared = (*own, *given, *plugins.actions(view), *extra)
+        delegates = delegate_actions(plan, self.plans, self.delegate, where)
+        declared = (*own, *given, *plugins.actions(view), *extra, *delegates)
         actions: dict[str, Action] = {}
         problems: list[Problem] = []
         for action in overridden(declared, plan.config.action_overrides, where):

@@ -24,6 +24,8 @@ class Agent:
         settings: plugin name to its settings.
         limits: of a run.
         type: how a turn decides its next step.
+        sub_agents: agents that it may delegate to.
+        description: what an agent that delegates to it is told.
         context_tokens: what a request may take at most, the reply included; 0 = the model's window.
         approvers: who may decide.
         store: database URL; the default lives in memory as long as the application is open.
@@ -38,6 +40,8 @@ class Agent:
     settings: Mapping[str, Mapping[str, Json]] = field(factory=dict, repr=False)
     limits: Limits = Limits()
     type: str = "loop"
+    sub_agents: Sequence[Agent] = ()
+    description: str = ""
     context_tokens: int = 0
     approvers: Sequence[str] = ()
     store: str = "sqlite://"
@@ -82,6 +86,8 @@ def blueprint(agent: Agent) -> Blueprint:
         actions=references,
         limits=agent.limits,
         type=agent.type,
+        sub_agents=tuple(each.name for each in agent.sub_agents),
+        description=agent.description,
         context_tokens=agent.context_tokens,
         approvers=tuple(agent.approvers),
         plugins=tuple(dict.fromkeys(names)),

@@ -12,6 +12,7 @@ from attrs import field, frozen
 from sqlalchemy import Connection, Executable, Select, bindparam, insert, select, update
 from sqlalchemy import text as sql
 
+from wakeful.loop.below import asked_below, key_of
 from wakeful.loop.opening import busy
 from wakeful.store.engine import Store
 from wakeful.store.prepared import Prepared
@@ -231,7 +232,7 @@ def next_due(conn: Connection, item: WorkItem) -> Input | Left | Answer | None:
     """
     conversation, run_id = item.key, item.payload["run"]
     left = _RUNNING.first(conn, {"conversation_": conversation})
-    if left is not None:
+    if left is not None and (item.payload.get("cancel") or not delegated(conn, conversation)):
         return Left(left.id, left.agent, parked=False)
     if item.kind == "resume":
         parked = conn.execute(_parked(run_id) if item.payload.get("cancel") else _decided(run_id)).first()
@@ -242,6 +243,14 @@ def next_due(conn: Connection, item: WorkItem) -> Input | Left | Answer | None:
         return stored_answer(conn, run_id)
     run_id, conversation, agent, user, text, options = oldest
     return Input(run_id, conversation, agent, user, text, json.loads(options))
+
+
+def delegated(conn: Connection, conversation: str) -> bool:
+    """Return whether a run of a conversation is executed by the run that delegated it, as a part of it."""
+    query = select(action_call.c.key).where(
+        action_call.c.key == key_of(conversation), action_call.c.status == "intended"
+    )
+    return conn.execute(query).first() is not None
 
 
 def gone_on(conn: Connection, left: Left, item: WorkItem) -> Answer | None:
@@ -289,6 +298,9 @@ def stored_answer(conn: Connection, run_id: str) -> Answer | None:
         disposition=Disposition(row.disposition),
         reaction=row.reaction,
         usage=usage_of(row._asdict()),
-        pending=tuple(held.approval_id for held in _HELD.all(conn, {"run_": run_id})),
+        pending=(
+            *(held.approval_id for held in _HELD.all(conn, {"run_": run_id})),
+            *asked_below(conn, run_id),
+        ),
         error=row.error,
     )

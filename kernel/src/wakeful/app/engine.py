@@ -11,42 +11,36 @@ from attrs import define, evolve, field
 from sqlalchemy import Connection
 
 from wakeful.app.desk import Desk, Input, Left, begun, gone_on, next_due, stored_answer, take, waits
+from wakeful.app.execution import Execution, First
 from wakeful.app.items import cancelling, item_of, withdrawn
 from wakeful.app.plugins import Ambient
 from wakeful.app.runs import Runs, Waiter
 from wakeful.loop.agent import BuiltAgent
-from wakeful.loop.ends import Outcome
-from wakeful.loop.journal import Journal
+from wakeful.loop.below import over
 from wakeful.loop.late import carry_out
-from wakeful.loop.live import EmitEvent, Live
-from wakeful.loop.opening import Opened, Opening, open_turn, store_context, take_up
-from wakeful.loop.recover import give_up, recover
-from wakeful.loop.redact import Redactor
-from wakeful.loop.turn import drive
+from wakeful.loop.live import EmitEvent
+from wakeful.loop.opening import Opened, Opening, open_turn, take_up
+from wakeful.loop.recover import give_up
 from wakeful.store.engine import Store
 from wakeful.types import (
     Answer,
     Claim,
     ConversationBusyError,
-    EpochStarted,
     FencedError,
     Handler,
     NotAvailableError,
     Priority,
     Run,
-    RunStarted,
     RunStatus,
     StoreError,
     WorkItem,
     WorkRuntime,
     WorkStatus,
 )
-from wakeful.waiting import outlast, stop, uncancel
+from wakeful.waiting import outlast, stop
 
 #: Seconds between looks at a run that another process may be executing.
 LOOK_S = 1.0
-
-First = Callable[[Live], Awaitable[Outcome | None]]
 
 
 @define(eq=False)
@@ -65,13 +59,11 @@ class Engine:
     runs: Runs = field(factory=Runs)
     desk: Desk = field(init=False)
     closed: bool = False
-    _journal: Journal = field(init=False)
-    _redactor: Redactor = field(init=False)
+    execution: Execution = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         self.desk = Desk(self.store, self.runtime, self.ambient.clock.now)
-        self._journal = Journal(self.store, self.ambient.clock)
-        self._redactor = Redactor.of(self.ambient.secrets)
+        self.execution = Execution(self.store, self.ambient, self.runs, self.desk, self.agent, self.cancel)
 
     def handlers(self) -> Mapping[str, Handler]:
         """Return what to do with each kind of item."""
@@ -240,20 +232,12 @@ class Engine:
         opened, cancelled = await outlast(self.store.write(begin))
         if opened is None:
             return withdrawn(given.run_id, given.conversation)
-        emit = self.runs.emitter(given.run_id)
-
-        async def first(live: Live) -> Outcome | None:
-            await emit(RunStarted(given.run_id, given.conversation, agent.name))
-            if opened.new_epoch:
-                await emit(EpochStarted(given.run_id, opened.run.epoch.id, opened.run.epoch.reason))
-            return await self._begin(live, self._retrieve, cancelled=cancelled)
-
-        return await self._drive(self._live(agent, opened.run), first)
+        return await self.execution.opened(agent, opened, cancelled=cancelled)
 
     async def _take_up_and_drive(self, left: Left, claim: Claim) -> Answer:
         agent, run_id = self.agent(left.agent), left.run_id
         now = self.ambient.clock.now()
-        then: First = carry_out if left.parked else self._recover
+        then: First = carry_out if left.parked else self.execution.recover
         if await self.runtime.status(cancelling(run_id)) is not None:
             then = give_up
 
@@ -265,49 +249,10 @@ class Engine:
         if isinstance(view, Answer):
             return view
 
-        async def first(live: Live) -> Outcome | None:
-            try:
-                await live.emit(RunStarted(run_id, view.conversation, agent.name))
-                return await self._begin(live, then, cancelled=cancelled)
-            except asyncio.CancelledError:
-                if live.abandoned:
-                    raise
-                uncancel()
-                return (await outlast(give_up(live)))[0]
-
-        return await self._drive(self._live(agent, view), first)
-
-    async def _begin(self, live: Live, then: First, *, cancelled: bool) -> Outcome | None:
-        if cancelled:
-            raise asyncio.CancelledError
-        return await then(live)
-
-    async def _drive(self, live: Live, first: First) -> Answer:
-        self.runs.lives[live.run.id] = live
-        try:
-            return await drive(live, first)
-        finally:
-            del self.runs.lives[live.run.id]
-
-    async def _retrieve(self, live: Live) -> None:
-        """Retrieve context at the start of a turn and keep it for a resume."""
-        fragments, failures = await live.agent.plugins.context(live.run)
-        await live.note(failures)
-        if fragments:
-            live.update(context=fragments)
-            await self.store.write(lambda conn: store_context(conn, live.run, fragments))
-
-    async def _recover(self, live: Live) -> Outcome | None:
-        """Go on with a run whose process ended, from wherever its records stop."""
-        if not live.run.step:
-            await self._retrieve(live)
-        return await recover(live)
-
-    def _live(self, agent: BuiltAgent, view: Run) -> Live:
-        clock, emit = self.ambient.clock, self.runs.emitter(view.id)
-        live = Live(agent, self.store, self._journal, clock, self._redactor, emit, view, clock.monotonic())
-        live.abandoned = view.id in self.runs.forsaken
-        return live
+        alone = await self.store.read(partial(over, run_id=view.parent)) if view.parent else False
+        if alone:
+            then = give_up  # nobody is left to hear its answer
+        return await self.execution.taken_up(agent, view, then, cancelled=cancelled)
 
     async def close(self) -> None:
         """Stop claiming; end as cancelled what somebody here waits for, give everything else back."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+from typing import Final
 
 from attrs import evolve
 
@@ -10,7 +12,27 @@ from wakeful.app.definition import Blueprint
 from wakeful.loop.next import LoopType
 from wakeful.loop.references import ConversationReference
 from wakeful.plugins.hooks import AgentPlugins
-from wakeful.types import Action, AgentType, AgentView, ConfigError, Problem, Reference, nearest
+from wakeful.types import (
+    Action,
+    ActionContext,
+    ActionResult,
+    AgentType,
+    AgentView,
+    ConfigError,
+    Effect,
+    Json,
+    Param,
+    Problem,
+    Reference,
+    Trust,
+    nearest,
+    tool_name,
+)
+
+#: Runs a sub-agent: its name, the arguments of the call, and its context.
+Delegate = Callable[[str, Mapping[str, Json], ActionContext], Awaitable[ActionResult]]
+#: A delegation ends with the limits of the run, not with a time of its own; this is 30 days.
+PATIENCE_S: Final = 30 * 86_400.0
 
 
 def type_of(plan: Blueprint, plugins: AgentPlugins, where: str) -> tuple[AgentType, str]:
@@ -54,3 +76,59 @@ def hidden_actions(kind: AgentType, owner: str, shown: Mapping[str, Action], whe
         what = f"type {kind.name!r} has an action {both[0]!r} of its own; give yours another tool_name"
         raise ConfigError([Problem(where, what)])
     return own
+
+
+def delegate_actions(
+    plan: Blueprint, plans: Mapping[str, Blueprint], delegate: Delegate | None, where: str
+) -> list[Action]:
+    """Return an action for each agent that this one may delegate to.
+
+    Raises:
+        ConfigError: there is no such agent; names the nearest.
+    """
+    names, problems = plan.config.sub_agents, []
+    for index, name in enumerate(names):
+        if name not in plans:
+            what = f"there is no agent {name!r}{nearest(name, plans)}"
+            problems.append(Problem(f"{where}.sub_agents[{index}]", what))
+    if problems:
+        raise ConfigError(problems)
+    return [
+        _delegating(name, plans[name].config.description, partial(delegate, name))
+        for name in names
+        if delegate
+    ]
+
+
+def _delegating(
+    name: str, description: str, run: Callable[[Mapping[str, Json], ActionContext], Awaitable[ActionResult]]
+) -> Action:
+    what = f" It is good for this: {description}" if description else ""
+    message = "the whole task, with everything that the sub-agent needs to know"
+    payload = "a JSON document that goes with it, where the task has data"
+    return Action(
+        name=f"Delegate to {name}",
+        tool_name=f"delegate_to_{tool_name(name)}",
+        description=f"Give a task to the sub-agent {name} and get its answer.{what} It sees nothing of this "
+        "conversation but the message. Several can be given tasks at the same time.",
+        schema={
+            "type": "object",
+            "properties": {
+                "message": {"type": "string", "description": message},
+                "payload": {"type": "object", "description": payload},
+            },
+            "required": ["message"],
+            "additionalProperties": False,
+        },
+        run=run,
+        params=(
+            Param(message, role="content", name="message"),
+            Param(payload, name="payload", required=False),
+        ),
+        effect=Effect.READ,  # what the sub-agent does is judged call by call
+        output_trust=Trust.TRUSTED,  # its answer is believed as far as what it has seen
+        idempotent=True,
+        timeout_s=PATIENCE_S,
+        message_type="sub-agent-result",
+        owner="kernel",
+    )

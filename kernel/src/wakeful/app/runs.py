@@ -110,14 +110,16 @@ class Runs:
     def abandon(self) -> None:
         """Forsake the runs that nobody here waits for."""
         for run_id in self.tasks:
-            if not self.waiters.get(run_id):
+            live = self.lives.get(run_id)
+            if not self.waiters.get(run_id) and (live is None or live.parent is None):
                 self.forsake(run_id)
 
     def forsake(self, run_id: str) -> None:
         """Leave a run for another process to finish: nothing more is written here."""
         self.forsaken.add(run_id)
-        if run_id in self.lives:
-            self.lives[run_id].abandoned = True
+        for live in self.lives.values():
+            if live.stands_below(run_id):
+                live.abandoned = True
 
 
 async def streamed(

@@ -34,6 +34,8 @@ class _AgentTable:
     limits: Mapping[str, Any] = field(factory=dict)
     approvers: tuple[str, ...] = ()
     type: str = "loop"
+    sub_agents: tuple[str, ...] = ()
+    description: str = ""
     tool_calling: Literal["auto", "native", "envelope"] = "auto"
     context_tokens: int = 0
     failover: tuple[str, ...] = ()
@@ -95,6 +97,8 @@ def read_agent(
         failover=values.get("failover", ()),
         approvers=values.get("approvers", ()),
         type=values.get("type", "loop"),
+        sub_agents=values.get("sub_agents", ()),
+        description=values.get("description", ""),
         tool_calling=values.get("tool_calling", "auto"),
         context_tokens=values.get("context_tokens", 0),
         plugins=enabled,

@@ -39,6 +39,8 @@ class AgentConfig:
         failover: models that stand in, in order, when the agent's own cannot answer.
         approvers: who may settle its approvals.
         type: how a turn decides its next step.
+        sub_agents: names of agents that it may delegate to.
+        description: what an agent that delegates to it is told.
         tool_calling: ``auto``, ``native`` or ``envelope``.
         context_tokens: what a request may take at most, the reply included; 0 = the model's window.
         plugins: names of what is enabled, in the order of the file.
@@ -56,6 +58,8 @@ class AgentConfig:
     failover: tuple[str, ...] = ()
     approvers: tuple[str, ...] = ()
     type: str = "loop"
+    sub_agents: tuple[str, ...] = ()
+    description: str = ""
     tool_calling: str = "auto"
     context_tokens: int = 0
     plugins: tuple[str, ...] = ()

@@ -36,7 +36,8 @@ if TYPE_CHECKING:
 class BuiltAgent:
     """One agent, ready to run. The slots hold a plugin's object or the kernel's plain default.
 
-    ``offered`` are the actions that a model may call; ``actions`` also those of the agent's type.
+    ``offered`` are the actions that a model may call; ``actions`` also those of the agent's type;
+    ``removed`` are those that the caller of a run took away; ``delegates`` names the sub-agents.
     """
 
     view: AgentView
@@ -60,6 +61,8 @@ class BuiltAgent:
     offered: Mapping[str, Action]
     references: Mapping[str, Reference]
     instances: Mapping[str, object]
+    delegates: tuple[str, ...] = ()
+    removed: frozenset[str] = frozenset()
     configuration: str = ""
     declared_digest: str = field(init=False)
 

@@ -46,6 +46,7 @@ class Work:
     results: dict[str, ActionResult] = field(factory=dict)
     puts: dict[str, list[Put]] = field(factory=dict)
     started: set[str] = field(factory=set)
+    delivered: set[str] = field(factory=set)
     nested: set[str] = field(factory=set)
     resumed: bool = False
 

@@ -6,7 +6,7 @@ frozen rows in call order with plugin state. A transaction is one trip to the wr
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from attrs import frozen
@@ -224,8 +224,10 @@ class Journal:
         SET_STEP.run(conn, values | {"output_": canonical({"notices": list(notices)})})
         return numbered
 
-    async def end(self, run_: Run, answer: Answer) -> None:
-        """Store how the run ended or that it waits for a person."""
+    async def end(
+        self, run_: Run, answer: Answer, also: Callable[[Connection, Answer], None] | None = None
+    ) -> None:
+        """Store how the run ended or that it waits for a person, and ``also`` what is due with it."""
         now = self.clock.now()
         final = not answer.status.parked
         values = {
@@ -241,5 +243,7 @@ class Journal:
         def write(conn: Connection) -> None:
             guard(conn, run_)
             END_RUN.run(conn, clean(values))
+            if also is not None:
+                also(conn, answer)
 
         await self.store.write(write)

@@ -98,7 +98,7 @@ _DECIDED = ("approved", "rejected", "executing")
 
 async def decided(live: Live) -> bool:
     """Return whether there is a decision that :func:`carry_out` would act on."""
-    if live.agent.approvals is None:
+    if live.agent.approvals is None and not live.agent.delegates:
         return False
     query = select(action_call.c.key).where(
         action_call.c.run_id == live.run.id, action_call.c.status.in_(_DECIDED)
@@ -220,8 +220,11 @@ async def _record(live: Live, inv: Invocation, raw: ActionResult, puts: list[Put
 def _row(live: Live, ended: ActionEnded) -> Row:
     run, result = live.run, ended.result
     trust = result.trust or Trust.TRUSTED
-    text = f"A person decided about the call {ended.invocation.key}:\n\n{ended.text}"
-    meta = {"message_type": "action-result", "turn_added": run.turn, "actions": [ended.invocation.action]}
+    action = live.agent.actions.get(ended.invocation.action)
+    kind = action.message_type if action else "action-result"
+    what = "The sub-agent answered" if kind == "sub-agent-result" else "A person decided about"
+    text = f"{what} the call {ended.invocation.key}:\n\n{ended.text}"
+    meta = {"message_type": kind, "turn_added": run.turn, "actions": [ended.invocation.action]}
     meta |= artifacts.meta([result])
     source = result.source if trust else ""
     return Row(0, RowKind.LATE_RESULT, (Text("user", text),), run.id, run.turn, run.step, trust, source, meta)

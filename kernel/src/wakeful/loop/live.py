@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from attrs import define, evolve, field
@@ -11,9 +11,13 @@ from attrs import define, evolve, field
 from wakeful.loop.agent import BuiltAgent
 from wakeful.loop.journal import Journal
 from wakeful.loop.redact import Redactor
-from wakeful.types import Clock, Event, Notice, PluginError, Row, Run, Stepped, Usage
+from wakeful.loop.tally import Tally
+from wakeful.types import Answer, Clock, Event, Notice, PluginError, Row, Run, Stepped, Usage
 
 if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from wakeful.plugins.hooks import AgentPlugins
     from wakeful.store.engine import Store
 
 #: Tokens per character that a reported usage can mean. Below, a server counts only what it did not cache;
@@ -39,6 +43,10 @@ class Live:
         cuts: replies in a row that the output limit cut inside a call.
         notices: what failed without breaking the step.
         within: tool name to how often it began inside other calls of the run.
+        parent: the run that delegated, if it is in progress in this process.
+        tally: what the run and those below it have used.
+        ended: does in the transaction that stores the end of a run what is due with it.
+        ancestors: the runs above as they are stored, if they are not in progress here.
         last: the last step of the run; None if it must be read back from the records first.
         settled: what was due between this run and the one before has been seen to.
         abandoned: the run is given back for another process to finish; nothing more is written here.
@@ -57,12 +65,17 @@ class Live:
     cuts: int = 0
     notices: list[str] = field(factory=list)
     abandoned: bool = False
+    parent: Live | None = None
+    tally: Tally = field(init=False)
+    ended: Callable[[Connection, Answer], None] | None = None
+    ancestors: tuple[tuple[AgentPlugins, Run], ...] = ()
     settled: bool = False
     last: Stepped | None = None
     within: Counter[str] = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         self.within = Counter(self.run.within)
+        self.tally = Tally.of(self.run, self.parent.tally if self.parent else None)
 
     def update(self, **values: Any) -> Run:
         """Make the next view current and return it."""
@@ -72,6 +85,22 @@ class Live:
     def spend(self, usage: Usage) -> None:
         """Count what a model call used."""
         self.update(usage=self.run.usage + usage)
+        self.tally.spend(usage)
+
+    def step(self) -> None:
+        """Begin the next step."""
+        self.update(step=self.run.step + 1)
+        self.tally.step()
+
+    def above(self) -> Sequence[tuple[AgentPlugins, Run]]:
+        """Return the plugins and the view of each run above, the nearest first."""
+        if self.parent is None:
+            return self.ancestors
+        return ((self.parent.agent.plugins, self.parent.run), *self.parent.above())
+
+    def stands_below(self, run_id: str) -> bool:
+        """Whether it is the run of that id, or one below it."""
+        return self.run.id == run_id or (self.parent is not None and self.parent.stands_below(run_id))
 
     def calibrate(self, characters: int, tokens: int) -> None:
         """Learn how many tokens a character is.
@@ -98,19 +127,14 @@ class Live:
     def remaining(self) -> float | None:
         """Seconds left of the time limit; None without one."""
         seconds = self.run.limits.seconds
-        return None if not seconds else seconds - (self.clock.monotonic() - self.began)
+        own = None if not seconds else seconds - (self.clock.monotonic() - self.began)
+        above = self.parent.remaining if self.parent else None
+        return own if above is None else above if own is None else min(own, above)
 
 
 def exceeded(live: Live) -> str:
-    """Return which limit is reached, in words; empty if none is."""
-    run, limits = live.run, live.run.limits
-    if limits.steps and run.step >= limits.steps:
-        return f"the limit of {limits.steps} steps"
+    """Return which limit is reached, its own or one that it shares, in words; empty if none is."""
     left = live.remaining
     if left is not None and left <= 0:
-        return f"the limit of {limits.seconds:g} seconds"
-    if limits.tokens and run.usage.total >= limits.tokens:
-        return f"the limit of {limits.tokens} tokens ({run.usage.total} used)"
-    if limits.cost and (run.usage.cost or 0) >= limits.cost:
-        return f"the limit of ${limits.cost:g} (${run.usage.cost or 0:.4f} spent)"
-    return ""
+        return f"the limit of {live.run.limits.seconds:g} seconds"
+    return live.tally.reached()

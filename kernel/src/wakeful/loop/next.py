@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from attrs import frozen
 
+from wakeful.loop.below import WAITS
 from wakeful.loop.close import Work
 from wakeful.loop.live import Live
 from wakeful.loop.plan import Planned
@@ -89,5 +90,6 @@ def stepped(reply: Reply, planned: Sequence[Planned], work: Work, *, proposed: b
     for item in planned:
         result = work.results.get(item.invocation.key) or item.result
         if result is not None:
-            did.append(Did(item.invocation, result, item.status in {"held", "approved"}))
+            held = item.status in {"held", "approved"} or result.code == WAITS
+            did.append(Did(item.invocation, result, held))
     return Stepped(reply, tuple(did), proposed)

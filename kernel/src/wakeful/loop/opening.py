@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from attrs import evolve, field, frozen
@@ -46,7 +46,7 @@ from wakeful.types import (
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from sqlalchemy import Connection
+    from sqlalchemy import Connection, RowMapping
 
 
 # Built once: a statement that is built for every turn costs more than running it.
@@ -83,7 +83,7 @@ _ADD_EPOCH = insert(epoch)
 
 @frozen
 class Opening:
-    """What starts a turn."""
+    """What starts a turn; ``above`` is the run that delegated it, if it is a sub-agent's."""
 
     run_id: str
     conversation: str
@@ -93,6 +93,7 @@ class Opening:
     now: datetime
     options: Mapping[str, Mapping[str, Json]] = field(factory=dict)
     priority: str = "interactive"
+    above: Run | None = None
 
 
 @frozen
@@ -109,6 +110,9 @@ def open_turn(conn: Connection, agent: BuiltAgent, opening: Opening) -> Opened:
     Raises:
         ConversationBusyError: another run of the conversation is active.
     """
+    above = opening.above
+    if above is not None:
+        guard(conn, above)  # a process that has lost the run above starts nothing below it
     turn, secret = _next_turn(conn, agent, opening)
     current, sent, new_epoch = _epoch(conn, agent, opening)
     view = Run(
@@ -125,10 +129,16 @@ def open_turn(conn: Connection, agent: BuiltAgent, opening: Opening) -> Opened:
         previous=sent,
         limits=agent.view.limits,
         options=opening.options,
+        parent=above.id if above else "",
+        given_words=_words(opening.options),
         priority=opening.priority,
     )
-    _start(conn, view)
-    row = Row(0, RowKind.USER, (Text("user", clean_text(opening.text)),), view.id, turn)
+    _start(conn, view, above)
+    said = (Text("user", clean_text(opening.text)),)
+    row = Row(0, RowKind.USER, said, view.id, turn)
+    if above is not None:  # not the user's own words; believed as far as what the run above has seen
+        source = f"agent:{above.agent.name}"
+        row = Row(0, RowKind.NOTE, said, view.id, turn, trust=above.taint, source=source)
     append_rows(conn, view, [row], opening.now)
     return Opened(with_transcript(conn, view, agent.rewriters), new_epoch)
 
@@ -151,7 +161,12 @@ def _next_turn(conn: Connection, agent: BuiltAgent, opening: Opening) -> tuple[i
     return 1, opening.secret
 
 
-def _start(conn: Connection, view: Run) -> None:
+def _words(options: Mapping[str, Mapping[str, Json]]) -> str:
+    """Return the user's words that the run above handed down."""
+    return str(options.get("", {}).get("words", ""))
+
+
+def _start(conn: Connection, view: Run, above: Run | None) -> None:
     values = {
         "id": view.id,
         "conversation_id": view.conversation,
@@ -164,6 +179,8 @@ def _start(conn: Connection, view: Run) -> None:
         "epoch": view.epoch.id,
         "limits": dump_limits(view.limits),
         "options": canonical(view.options),
+        "parent_run": above.id if above else None,
+        "parent_step": above.step if above else None,
         "started_at": view.now,
     }
     try:
@@ -246,12 +263,26 @@ def take_up(conn: Connection, agent: BuiltAgent, run_id: str, now: datetime) -> 
             raise busy(found["conversation_id"])
     except IntegrityError as error:
         raise busy(found["conversation_id"]) from error
-    secret = conn.execute(
-        select(conversation.c.secret).where(conversation.c.id == found["conversation_id"])
-    ).scalar_one()
+    return stored_view(conn, agent, found, now, found["fence"] + 1)
+
+
+def stored_run(
+    conn: Connection, find: Callable[[str], BuiltAgent], run_id: str, now: datetime
+) -> tuple[BuiltAgent, Run]:
+    """Return a run as it is stored, with its agent, for looking at it only."""
+    found = conn.execute(select(run).where(run.c.id == run_id)).mappings().one()
+    agent = find(found["agent"])
+    return agent, stored_view(conn, agent, found, now)
+
+
+def stored_view(conn: Connection, agent: BuiltAgent, found: RowMapping, now: datetime, fence: int = 0) -> Run:
+    """Return a run as its row has it, as one that is running; with another fence if one is given."""
+    query = select(conversation.c.secret).where(conversation.c.id == found["conversation_id"])
+    secret = conn.execute(query).scalar_one()
     current, sent = _stored_epoch(conn, dict(found))
+    options = json.loads(found["options"])
     view = Run(
-        id=run_id,
+        id=found["id"],
         agent=agent.view,
         conversation=found["conversation_id"],
         user=found["user"],
@@ -263,12 +294,14 @@ def take_up(conn: Connection, agent: BuiltAgent, run_id: str, now: datetime) -> 
         epoch=current,
         previous=sent,
         context=load_fragments(found["context"]),
-        outcomes=load_outcomes(conn, run_id),
-        within=load_within(conn, run_id),
+        outcomes=load_outcomes(conn, found["id"]),
+        within=load_within(conn, found["id"]),
         usage=usage_of(found),
         limits=Limits(**json.loads(found["limits"])),
-        options=json.loads(found["options"]),
-        fence=found["fence"] + 1,
+        options=options,
+        parent=found["parent_run"] or "",
+        given_words=_words(options),
+        fence=fence or found["fence"],
         priority=found["priority"],
     )
     return with_transcript(conn, view, agent.rewriters)

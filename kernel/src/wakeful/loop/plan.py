@@ -144,6 +144,8 @@ def _meant(agent: BuiltAgent, written: str, names: Iterable[str]) -> str | None:
 def _checked(agent: BuiltAgent, inv: Invocation, known: Mapping[str, Action]) -> Invocation:
     if inv.refusal is not None:
         return inv
+    if inv.action in agent.removed:
+        return evolve(inv, refusal=taken_away(inv.action))
     action = known.get(inv.action)
     if action is None:
         name = _meant(agent, inv.action, known)
@@ -154,6 +156,12 @@ def _checked(agent: BuiltAgent, inv: Invocation, known: Mapping[str, Action]) ->
     if isinstance(checked, ActionResult):
         return evolve(inv, refusal=checked)
     return evolve(inv, args=checked)
+
+
+def taken_away(action: str) -> ActionResult:
+    """Return the result of a call of an action that the caller of the run took away."""
+    recovery = ErrorRecovery(retryable=False, suggestion="Go on without it.")
+    return failure("ACTION_REMOVED", f"{action} is not available in this run", recovery)
 
 
 def _cut() -> ActionResult:

@@ -99,7 +99,10 @@ async def _calls(live: Live, number: int, calls: Mapping[str, Call]) -> tuple[li
     for item in map(dict, found):
         inv = _invocation(item, calls)
         raw = await load_raw(live.store, item)
-        if item["status"] == "done" and raw is not None:
+        delivered = item["status"] == "executing" and item["result_seq"] is None  # a sub-agent's answer
+        if (item["status"] == "done" or delivered) and raw is not None:
+            if delivered:
+                work.delivered.add(inv.key)
             work.results[inv.key] = raw
             work.puts[inv.key] = [(put[0], put[1], put[2]) for put in json.loads(item["puts"])]
             planned.append(Planned(_judged(inv, item), "intended"))

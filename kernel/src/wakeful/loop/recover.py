@@ -58,6 +58,8 @@ async def give_up(live: Live) -> Outcome:
 
 async def _settle(live: Live, found: Recorded) -> None:
     """Store that the outcome of a call is unknown that began and must not simply run again."""
+    for key in found.work.delivered:  # the answer of a sub-agent that came before the step was closed
+        await live.journal.result(live.run, key, found.work.results[key])
     unknown = unsettled(live, found.planned, found.work)
     for key, result in unknown.items():
         await live.journal.result(live.run, key, result, "unknown")

@@ -12,6 +12,7 @@ from attrs import asdict, evolve
 
 from wakeful.loop.act import Acted, act
 from wakeful.loop.ask import reply_to
+from wakeful.loop.below import asked_below, waits_below
 from wakeful.loop.close import merged
 from wakeful.loop.ends import CANCELLED, Outcome, answered_by, text_of
 from wakeful.loop.entries import Asked, Made
@@ -115,7 +116,7 @@ async def _steps(live: Live) -> Outcome:
         elif not isinstance(decision, Finish) and (limit := exceeded(live)):
             return Outcome.limited(limit)
         else:
-            live.update(step=live.run.step + 1)
+            live.step()
             outcome = await _step(live, decision)
         if outcome is not None and not await _decided_meanwhile(live, outcome):
             return outcome
@@ -130,7 +131,7 @@ def _finished(live: Live, decision: Finish) -> Outcome:
 
 async def _waiting(live: Live) -> Outcome:
     """Return how a run ends for now whose type has nothing to do before a person decides."""
-    if await _pending(live) or await decided(live):
+    if await _pending(live) or await decided(live) or await _answers_follow(live):
         return Outcome(RunStatus.COMPLETED, "Waiting for a person.")
     return Outcome(RunStatus.FAILED, error="the run waits for a decision that nobody was asked for")
 
@@ -245,7 +246,7 @@ async def _end(live: Live, outcome: Outcome) -> Answer:
     run, final = live.run, outcome.final
     status, pending = outcome.status, await _pending(live)
     # In this order: what was decided after the first look is seen by the second.
-    if status is RunStatus.COMPLETED and (pending or await decided(live)):
+    if status is RunStatus.COMPLETED and (pending or await decided(live) or await _answers_follow(live)):
         status = RunStatus.AWAITING_APPROVAL
     answer = Answer(
         text=live.redactor.text(outcome.text),
@@ -260,7 +261,7 @@ async def _end(live: Live, outcome: Outcome) -> Answer:
     if final is not None:
         answer = _with_disposition(answer, final)
     live.update(status=status)
-    await live.journal.end(live.run, answer)
+    await live.journal.end(live.run, answer, live.ended)
     for failure in await live.agent.plugins.turn_ended(live.run, answer):
         await live.emit(Notice(failure.plugin, live.redactor.text(str(failure))))
     await live.emit(RunEnded(answer))
@@ -268,9 +269,19 @@ async def _end(live: Live, outcome: Outcome) -> Answer:
 
 
 async def _pending(live: Live) -> tuple[str, ...]:
-    if live.agent.approvals is None:
-        return ()
-    return tuple(request.id for request in await live.agent.approvals.pending(live.run.id))
+    """Return the requests that wait for people, those of sub-agents last."""
+    own = await live.agent.approvals.pending(live.run.id) if live.agent.approvals else ()
+    asked: tuple[str, ...] = ()
+    if live.agent.delegates:
+        asked = await live.store.read(lambda conn: asked_below(conn, live.run.id))
+    return (*(request.id for request in own), *asked)
+
+
+async def _answers_follow(live: Live) -> bool:
+    """Whether a sub-agent still has to answer that the model knows to be waiting."""
+    if not live.agent.delegates:
+        return False
+    return await live.store.read(lambda conn: waits_below(conn, live.run.id))
 
 
 def _with_disposition(answer: Answer, final: Final) -> Answer:

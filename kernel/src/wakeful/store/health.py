@@ -85,7 +85,7 @@ def health(conn: Connection, now: datetime) -> Health:
     live = select(c.id).where(c.key == t.run.c.conversation_id, c.status.in_(("queued", *_HELD)))
     adrift = (
         select(t.run.c.id)
-        .where(t.run.c.status == RunStatus.RUNNING.value, ~live.exists())
+        .where(t.run.c.status == RunStatus.RUNNING.value, t.run.c.parent_run.is_(None), ~live.exists())
         .order_by(t.run.c.started_at, t.run.c.id)
         .limit(MOST)
     )

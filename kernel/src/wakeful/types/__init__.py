@@ -16,7 +16,7 @@ from wakeful.types.actions import (
     ResultCode,
     tool_name,
 )
-from wakeful.types.agent import AgentView, Limits, Retry
+from wakeful.types.agent import PAYLOAD, ActionChange, AgentView, Limits, Retry
 from wakeful.types.artifacts import Artifact, ContentWriter, Files, Spooled
 from wakeful.types.deciding import (
     AgentType,
@@ -143,7 +143,9 @@ from wakeful.types.work import (
 
 __all__ = [
     "NEAR_LIMIT",
+    "PAYLOAD",
     "Action",
+    "ActionChange",
     "ActionContext",
     "ActionEnded",
     "ActionError",

@@ -39,6 +39,29 @@ class Retry:
     total_s: float = 120.0
 
 
+#: Namespace, in a run's options and in plugin state, of the document that travels through a run. The options
+#: hold ``document`` and ``marks`` ((path, trust, source) of what is not trusted), the state the same under
+#: ``held``, with the ``run`` that it belongs to.
+PAYLOAD = "payload"
+
+
+@frozen
+class ActionChange:
+    """A change of one run's actions, made by its caller.
+
+    Args:
+        kind: ``add`` or ``remove``.
+        action: of ``add`` a reference such as ``crm:export``; of ``remove`` a tool name.
+        scope: ``root`` (this run alone), ``global`` (it and those below), ``all_subagents`` or ``specific``.
+        agents: of ``specific``: the names of the agents.
+    """
+
+    kind: str
+    action: str
+    scope: str = "global"
+    agents: tuple[str, ...] = ()
+
+
 @frozen
 class AgentView:
     """One agent as its plugins see it. Values only: a plugin gets its services when it is built.
