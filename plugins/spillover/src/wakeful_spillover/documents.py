@@ -47,7 +47,7 @@ def results(job: Job, value: Json, asked: Asked) -> tuple[str, list[Any]]:
         hits = [
             {"path": path, "value": item}
             for root, inside in nodes
-            for path, name, item in _leaves(root, inside)
+            for path, name, item in _leaves(root(), inside)
             if pattern.search(name.encode()) or pattern.search(scalar(item).encode())
         ]
         return "matches", hits

@@ -14,6 +14,8 @@ from wakeful_spillover.patterns import Pattern, compiled
 
 #: Longest path, in characters.
 LONGEST = 1000
+#: Nodes between two looks at the time.
+_OFTEN = 64
 #: Parts of an expression in which there may be another query.
 _PARTS = ("expression", "left", "right", "query", "args", "selectors", "segments")
 
@@ -42,7 +44,7 @@ class _Matching(FilterFunction):
 
 
 class _Checked:
-    """A segment of a path that looks at the time for every node that goes in or comes out."""
+    """A segment of a path that looks at the time, at the first node in and out and then often."""
 
     def __init__(self, segment: Any, check: Check) -> None:
         self._segment, self._check = segment, check
@@ -50,18 +52,22 @@ class _Checked:
 
     def resolve(self, nodes: Iterable[Any]) -> Iterator[Any]:
         """Apply the segment."""
-        for node in self._segment.resolve(self._each(nodes)):
-            self._check()
+        for count, node in enumerate(self._segment.resolve(self._each(nodes))):
+            if not count % _OFTEN:
+                self._check()
             yield node
 
     def _each(self, nodes: Iterable[Any]) -> Iterator[Any]:
-        for node in nodes:
-            self._check()
+        for count, node in enumerate(nodes):
+            if not count % _OFTEN:
+                self._check()
             yield node
 
 
-def found(path: str, value: Json, check: Check, where: str = "path") -> Iterator[tuple[str, Json]]:
-    """Yield normalised path and value of everything a path leads to.
+def found(
+    path: str, value: Json, check: Check, where: str = "path"
+) -> Iterator[tuple[Callable[[], str], Json]]:
+    """Yield everything a path leads to: what makes its normalised path, which takes a while, and the value.
 
     Args:
         path: with or without ``$`` at its beginning.
@@ -82,7 +88,7 @@ def found(path: str, value: Json, check: Check, where: str = "path") -> Iterator
         query = environment.compile(text)
         _watch(query, check)
         for node in query.finditer(value):
-            yield node.path(), node.value
+            yield node.path, node.value
     except (JSONPathError, RecursionError) as error:
         raise _invalid(path, str(error).split("\n", maxsplit=1)[0] or "it goes too deep", where) from None
 
