@@ -80,8 +80,9 @@ def load_result(text: str) -> ActionResult:
     if "final" in value:
         final = value["final"]
         value["final"] = Final(final["text"], Disposition(final["disposition"]), final.get("reaction"))
-    if "recovery" in value:
-        value["recovery"] = _load_recovery(value["recovery"])
+    taught = value.get("recovery")
+    if taught is not None:
+        value["recovery"] = _load_recovery(taught)
     if "artifacts" in value:
         made = (Artifact(**{**item, "trust": Trust(item["trust"])}) for item in value["artifacts"])
         value["artifacts"] = tuple(made)

@@ -14,6 +14,8 @@ from wakeful.types import ActionResult, Artifact, Files, Json, Row, Spooled, Tru
 
 #: Bytes of an output in the file store that are shown inline when nothing bounded it.
 INLINE_BYTES = 1_000_000
+#: Form of an output that is kept as one JSON value a line.
+LINES = "records"
 #: Key of a result row's metadata.
 META = "artifacts"
 _HANDLE = re.compile(r"\[([A-Z]{1,8})\]")
@@ -71,7 +73,7 @@ async def inlined(result: ActionResult, files: Files) -> ActionResult:
 
 
 def _parsed(text: str, form: str) -> Json:
-    if form == "records":
+    if form == LINES:
         return [json.loads(line) for line in text.split("\n") if line]
     return json.loads(text) if form == "json" else text
 
@@ -79,7 +81,7 @@ def _parsed(text: str, form: str) -> Json:
 def _begun(path: Path, value: Spooled) -> tuple[Json, str]:
     """Return the beginning of a content and how much of it that is."""
     with path.open("rb") as content:
-        if value.form != "records":
+        if value.form != LINES:
             text = content.read(INLINE_BYTES).decode(errors="ignore")
             return text, f"{len(text):,} characters of {value.size:,} bytes"
         rows: list[Json] = []
