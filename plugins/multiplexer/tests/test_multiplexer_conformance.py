@@ -5,10 +5,6 @@ from wakeful.testing import PluginConformance
 
 class TestMultiplexer(PluginConformance):
     plugin = "multiplexer"
-
-
-class TestMultiplexerWithEverythingSet(PluginConformance):
-    plugin = "multiplexer"
     settings = {
         "mode": "always",
         "threshold": 3,
