@@ -21,6 +21,7 @@ def main() -> None:
     listening = socket.socket()
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     listening.bind(("127.0.0.1", int(sys.argv[1])))
+    listening.listen()  # from now on connections wait until it serves them
     sys.stdout.write(f"http://127.0.0.1:{listening.getsockname()[1]}/mcp\n")
     sys.stdout.flush()
     config = uvicorn.Config(server.streamable_http_app(), log_level="error")

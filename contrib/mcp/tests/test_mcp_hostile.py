@@ -29,29 +29,6 @@ async def only(app: Any) -> ActionResult:
         ("plain", {"text": "one\n\ntwo"}),
         ("structured", {"degrees": 21.5}),
         ("rows", {"result": [{"id": n, "name": f"row {n}"} for n in range(3)]}),
-        (
-            "image",
-            {
-                "text": "a picture",
-                "media": [{"kind": "image", "type": "image/png", "bytes": 30_001, "shown": False}],
-            },
-        ),
-        (
-            "files",
-            {
-                "resources": [{"uri": "file:///a.txt", "text": "inside"}],
-                "media": [
-                    {
-                        "uri": "file:///b.bin",
-                        "kind": "file",
-                        "type": "application/x",
-                        "bytes": 5,
-                        "shown": False,
-                    }
-                ],
-                "links": [{"uri": "file:///c.txt", "name": "c"}],
-            },
-        ),
     ],
 )
 async def test_what_tools_return(wakeful_app: Any, hostile: Any, tool: str, outputs: Any) -> None:
@@ -59,6 +36,20 @@ async def test_what_tools_return(wakeful_app: Any, hostile: Any, tool: str, outp
         result = await only(app)
     assert (result.success, result.code, result.outputs) == (True, "SUCCESS", outputs)
     assert (result.trust, result.source) == (Trust.UNTRUSTED, "mcp:h")
+
+
+async def test_media_are_stored_and_named(wakeful_app: Any, hostile: Any) -> None:
+    async with wakeful_app(hostile().agent(("mcp_h_image", {}), ("mcp_h_files", {}))) as app:
+        events = [event async for event in app.stream("agent", "Go")]
+        image, files = (event.result.outputs for event in events if isinstance(event, ActionEnded))
+        texts = [event.text for event in events if isinstance(event, ActionEnded)]
+        assert await app.agents["agent"].services["mcp"].files.get(image["image"].ref) == b"x" * 30_001
+    assert image["text"] == "a picture"
+    assert "- `image`: <image/png, 30,001 bytes>" in texts[0]
+    assert len(texts[0]) < 200
+    assert files["resources"] == [{"uri": "file:///a.txt", "text": "inside"}, {"uri": "file:///b.bin"}]
+    assert files["links"] == [{"uri": "file:///c.txt", "name": "c"}]
+    assert "- `file`: <application/x, 5 bytes>" in texts[1]
 
 
 @pytest.mark.parametrize(
@@ -178,23 +169,17 @@ async def test_garbage_and_chatter_do_no_harm(
 async def test_a_server_that_crashed_is_started_again(wakeful_app: Any, hostile: Any) -> None:
     clock = FakeClock()
     crash: Any = [("mcp_h_crash", {})]
-    async with wakeful_app(hostile().agent(crash, crash, ("mcp_h_plain", {})), clock=clock) as app:
+    agent = hostile().agent(crash, crash, ("mcp_h_plain", {}), "Sorry.", ("mcp_h_count", {}))
+    async with wakeful_app(agent, clock=clock) as app:
         first, second, third = await results(app)
+        clock.advance(2)
+        last = await only(app)
     assert first.recovery is not None
     assert "Find out whether it took effect" in first.recovery.suggestion
     assert [first.code, second.code] == ["CONNECTION_LOST"] * 2  # at once the first time
     assert third.code == "SERVER_DOWN"
     assert "exit code 3: ValueError: out of cheese; it is tried again in 2 s" in third.message
-
-
-async def test_a_wait_between_attempts_ends(wakeful_app: Any, hostile: Any) -> None:
-    clock = FakeClock()
-    crash: Any = [("mcp_h_crash", {})]
-    agent = hostile().agent(crash, crash, "Sorry.", ("mcp_h_count", {}))
-    async with wakeful_app(agent, clock=clock) as app:
-        await results(app)
-        clock.advance(2)
-        assert (await only(app)).outputs["text"].startswith("1 calls of process ")
+    assert last.outputs["text"].startswith("1 calls of process ")
 
 
 async def test_a_server_gets_no_more_of_the_environment_than_it_needs(

@@ -126,7 +126,7 @@ def action_of(tool: Pinned, name: str, short: str, server: Server) -> Action:
     definition, settings = tool.definition, tool.settings
 
     async def run(args: Mapping[str, Json], ctx: ActionContext) -> ActionResult:
-        return await _call(tool, server, args, ctx.key)
+        return await _call(tool, server, args, ctx)
 
     text = readable(definition.description).strip()
     data = {
@@ -146,11 +146,11 @@ def action_of(tool: Pinned, name: str, short: str, server: Server) -> Action:
     return evolve(action, timeout_s=settings.timeout_s)
 
 
-async def _call(tool: Pinned, server: Server, args: Mapping[str, Json], key: str) -> ActionResult:
+async def _call(tool: Pinned, server: Server, args: Mapping[str, Json], ctx: ActionContext) -> ActionResult:
     """Call a tool; whatever becomes of it is a result."""
     who, source = f"the MCP server {tool.server!r}", f"mcp:{tool.server}"
     try:
-        answer = await server.call(tool.definition, args, key)
+        answer = await server.call(tool.definition, args, ctx.key)
     except DownError as error:
         later = ErrorRecovery(retryable=True, suggestion="Try again later, or go on without it.")
         return _said("SERVER_DOWN", f"{who} cannot be reached: {error}", later)
@@ -169,9 +169,8 @@ async def _call(tool: Pinned, server: Server, args: Mapping[str, Json], key: str
         return _said(
             "CALL_REFUSED", f"{who} refused the call: {error}", ErrorRecovery(suggestion="Go on without it.")
         )
-    return action_result(
-        answer.content, answer.structured_content, failed=bool(answer.is_error), source=source
-    )
+    failed, files = bool(answer.is_error), ctx.services.files
+    return await action_result(answer.content, answer.structured_content, files, failed=failed, source=source)
 
 
 def _said(code: str, message: str, recovery: ErrorRecovery) -> ActionResult:

@@ -1,29 +1,33 @@
-"""What a tool returned as the result of an action: the data once, media as notes, errors with their words."""
+"""What a tool returned as the result of an action: the data once, media as files, errors with their words."""
 
 from __future__ import annotations
 
+import base64
+import itertools
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
-from wakeful.types import ActionResult, ErrorRecovery, Json
+from wakeful.types import ActionResult, ErrorRecovery, Files, Json, Spooled
 
 #: Longest part of a server's words in the one line of a message, in characters.
 LINE = 300
 #: Keys of an object that become outputs of their own; more, or stranger ones, stay together.
 KEYS = 20
 _KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}")
-#: Characters of base64 that stand for three bytes.
-_QUAD = 4
+_MIME = re.compile(r"[a-z]{1,20}/[A-Za-z0-9.+-]{1,80}")
 
 
-def action_result(blocks: Sequence[Any], structured: Any, *, failed: bool, source: str) -> ActionResult:
+async def action_result(
+    blocks: Sequence[Any], structured: Any, files: Files, *, failed: bool, source: str
+) -> ActionResult:
     """Return the result of a call.
 
     Args:
         blocks: content blocks as the library parsed them.
         structured: structured content, or None.
+        files: where media go.
         failed: the server says that the tool failed.
         source: where it came from.
     """
@@ -35,8 +39,11 @@ def action_result(blocks: Sequence[Any], structured: Any, *, failed: bool, sourc
         outputs.update(_structured(structured))
     if texts and not (structured is not None and _repeats(texts, structured)):
         outputs[_free("text", outputs)] = "\n\n".join(texts)
-    for kind, found in _others(blocks).items():
+    others, media = _others(blocks)
+    for kind, found in others.items():
         outputs[_free(kind, outputs)] = found
+    async for kind, value in _stored(media, files):
+        outputs[_free(kind, outputs)] = value
     return ActionResult(message="" if outputs else "nothing was returned", outputs=outputs, source=source)
 
 
@@ -92,39 +99,44 @@ def _means(text: str, value: Any) -> bool:
         return text == str(value)
 
 
-def _others(blocks: Sequence[Any]) -> dict[str, Json]:
-    """Return media as notes, embedded texts, and links, each kind together."""
+def _others(blocks: Sequence[Any]) -> tuple[dict[str, list[Json]], list[tuple[str, str, str]]]:
+    """Return links and embedded texts, and the media among the blocks as (kind, type, base64)."""
     found: dict[str, list[Json]] = {}
+    media: list[tuple[str, str, str]] = []
     for block in blocks:
         if block.type in {"image", "audio"}:
-            found.setdefault("media", []).append(_note(block.type, block.mime_type, block.data))
+            media.append((block.type, block.mime_type, block.data))
         elif block.type == "resource_link":
             about = {
-                "uri": str(block.uri),
+                "uri": block.uri,
                 "name": block.name,
                 "type": block.mime_type,
                 "about": block.description,
             }
-            found.setdefault("links", []).append({key: value for key, value in about.items() if value})
+            found.setdefault("links", []).append({key: str(value) for key, value in about.items() if value})
         elif block.type == "resource":
             held = block.resource
             text = getattr(held, "text", None)
-            if text is not None:
-                found.setdefault("resources", []).append({"uri": str(held.uri), "text": text})
-            else:
-                note = _note("file", held.mime_type, held.blob)
-                found.setdefault("media", []).append({"uri": str(held.uri), **note})
-        elif block.type != "text":
-            found.setdefault("media", []).append({"kind": str(block.type)[:LINE]})
-    return dict(found)
+            shown = {"uri": str(held.uri)} if text is None else {"uri": str(held.uri), "text": text}
+            found.setdefault("resources", []).append(shown)
+            if text is None:
+                media.append(("file", held.mime_type or "", held.blob))
+    return found, media
 
 
-def _note(kind: str, mime: str | None, data: str) -> dict[str, Json]:
-    """Return what is known about media; the bytes themselves would be no use to a model as text."""
-    size = len(data) * 3 // _QUAD - data[-2:].count("=")
-    return {"kind": kind, "type": (mime or "unknown")[:LINE], "bytes": max(size, 0), "shown": False}
+async def _stored(media: Sequence[tuple[str, str, str]], files: Files) -> AsyncIterator[tuple[str, Json]]:
+    """Yield media as outputs in the file store; what is no base64 is only named."""
+    for kind, mime, data in media:
+        named = mime if _MIME.fullmatch(mime) else "application/octet-stream"
+        try:
+            content = base64.b64decode(data, validate=True)
+        except ValueError:
+            yield kind, f"{named}, but what came is no base64"
+            continue
+        yield kind, Spooled(await files.put(content), len(content), "bytes", media=named)
 
 
 def _free(name: str, taken: Mapping[str, object]) -> str:
-    """Return ``name``, or with an underscore if a server's own key has it."""
-    return name if name not in taken else _free(f"{name}_", taken)
+    """Return ``name``, or with a number if there is one of that name."""
+    others = (f"{name}_{number}" for number in itertools.count(2))
+    return name if name not in taken else next(each for each in others if each not in taken)

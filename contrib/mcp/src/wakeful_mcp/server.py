@@ -108,12 +108,9 @@ class Server:
         if connection is not None and not connection.ended.is_set():
             return connection
         if self._closed:
-            message = "it was stopped with the application"
-            raise DownError(message)
-        wait = self._not_before - self._clock.monotonic()
-        if wait > 0 and not self._trying:
-            message = f"{self._reason}; it is tried again in {wait:.0f} s"
-            raise DownError(message)
+            raise self._down()
+        if self._wait > 0 and not self._trying:
+            raise self._down()
         if self._task is None:
             self._task = asyncio.create_task(self._supervise(), name=f"mcp {self.setup.name}")
         future: asyncio.Future[Connection] = asyncio.get_running_loop().create_future()
@@ -201,8 +198,20 @@ class Server:
     def _fail(self) -> None:
         for future in self._waiting:
             if not future.done():
-                future.set_exception(DownError(self._reason or "it was stopped with the application"))
+                future.set_exception(self._down())
         self._waiting.clear()
+
+    @property
+    def _wait(self) -> float:
+        """Seconds until it may be tried again."""
+        return self._not_before - self._clock.monotonic()
+
+    def _down(self) -> DownError:
+        """Return why it cannot be used now, and when it is tried again."""
+        if self._closed:
+            return DownError("it was stopped with the application")
+        later = f"; it is tried again in {self._wait:.0f} s" if self._wait > 0 else ""
+        return DownError(f"{self._reason}{later}")
 
     async def stop(self) -> None:
         """Leave the connection and end the task."""
