@@ -28,6 +28,7 @@ from wakeful.store.tables import action_call
 from wakeful.tools.arguments import check_arguments
 from wakeful.tools.offer import unknown_tool
 from wakeful.types import (
+    Action,
     ActionResult,
     Called,
     Invocation,
@@ -92,9 +93,11 @@ class Inner:
             FencedError: another process took the run over.
         """
         key = f"{outer.key}/{inner}"
-        inv = Invocation(key, outer.call, outer.index, inner, name, args, parent=outer.key)
         given = self._given.get(outer.key, ()) if provenance is None else provenance
-        inv = evolve(inv, provenance=(*outer.provenance, *given))
+        sources = (*outer.provenance, *given)
+        inv = Invocation(
+            key, outer.call, outer.index, inner, name, args, provenance=sources, parent=outer.key
+        )
         result = await self._outcome(inv, outer, puts)
         self._remember(outer.key, name, result)
         return result
@@ -154,7 +157,7 @@ class Inner:
         judged = await judge_one(
             agent.plugins,
             agent.reviewer,
-            evolve(live.run, within=live.within),
+            live.run if not _limited(agent.actions.get(inv.action)) else evolve(live.run, within=live.within),
             inv,
             agent.actions,
             earlier,
@@ -231,6 +234,11 @@ class Inner:
             live.within[inv.action] += 1
             _add(puts, [(put[0], put[1], put[2]) for put in json.loads(item["puts"])])
         return raw or failure("CANCELLED", "the call was cancelled before it finished")
+
+
+def _limited(action: Action | None) -> bool:
+    """Return whether it matters how often an action has run."""
+    return action is not None and action.max_executions is not None
 
 
 def _again(inv: Invocation, item: Mapping[str, Json]) -> Planned:
