@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 
-from attrs import asdict, evolve
+from attrs import asdict, evolve, fields
 
 from wakeful.types import (
     ActionResult,
@@ -36,6 +36,11 @@ from wakeful.types import (
     load_item,
 )
 
+#: Every step writes results, and loops thousands: what is empty is left out, what is plain stays as it is.
+_FIELDS = tuple(each.name for each in fields(ActionResult))
+_NESTED = frozenset({"directives", "recovery", "final", "artifacts"})
+_NOTHING: tuple[Json, ...] = (None, "", (), {})
+
 
 def dump_items(items: Iterable[Item]) -> str:
     """Return items as JSON text; the order of an opaque item's keys is content and is kept."""
@@ -53,9 +58,13 @@ def dump_result(result: ActionResult) -> str:
     there = {name: value for name, value in result.outputs.items() if isinstance(value, Spooled)}
     if there:
         result = evolve(result, outputs={k: v for k, v in result.outputs.items() if k not in there})
-    value = asdict(result, recurse=True)
-    value["spooled"] = {name: asdict(evolve(item, value=None)) for name, item in there.items()}
-    return canonical(clean({key: item for key, item in value.items() if item not in (None, "", (), {})}))
+    value = {name: given for name in _FIELDS if (given := getattr(result, name)) not in _NOTHING}
+    for name in _NESTED.intersection(value):
+        nested = value[name]
+        value[name] = [asdict(each) for each in nested] if isinstance(nested, tuple) else asdict(nested)
+    if there:
+        value["spooled"] = {name: asdict(evolve(item, value=None)) for name, item in there.items()}
+    return canonical(clean(value))
 
 
 def check_storable(result: object) -> None:

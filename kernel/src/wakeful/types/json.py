@@ -13,6 +13,9 @@ from typing import Any
 #: A value that JSON can express. ``Any`` on purpose: recursive aliases cost more than they catch.
 Json = Any
 
+#: Made once: ``json.dumps`` would make an encoder for every call.
+_encode = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
+
 
 def canonical(value: Json) -> str:
     """Return ``value`` as JSON with sorted keys and no insignificant blanks.
@@ -24,7 +27,7 @@ def canonical(value: Json) -> str:
         ValueError: for ``NaN`` or infinite numbers.
         TypeError: for objects that JSON cannot express.
     """
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return _encode(value)
 
 
 def canonicalise(value: Json) -> Json:
