@@ -53,8 +53,12 @@ def choose(actions: Sequence[Action], settings: MultiplexerSettings) -> Choice:
 def _worth_it(count: int, hidden: Iterable[Action], settings: MultiplexerSettings) -> bool:
     if count <= settings.threshold:
         return False
-    saved = sum(ceil(len(declare_tool(action).spelling) * TOKENS_PER_CHAR) for action in hidden)
-    return saved > settings.min_hidden_tokens
+    saved = 0
+    for action in hidden:
+        saved += ceil(len(declare_tool(action).spelling) * TOKENS_PER_CHAR)
+        if saved > settings.min_hidden_tokens:
+            return True
+    return False
 
 
 def _choice(shown: Iterable[Action], hidden: Iterable[Action]) -> Choice:

@@ -21,7 +21,7 @@ from wakeful.types import (
     Tool,
 )
 from wakeful_multiplexer.calls import EXECUTE, MOST, SEARCH, inner_calls, search_arguments
-from wakeful_multiplexer.choice import Choice, choose, matches, section
+from wakeful_multiplexer.choice import choose, matches, section
 from wakeful_multiplexer.finder import Finder, Finders
 from wakeful_multiplexer.search import search_action
 from wakeful_multiplexer.settings import MultiplexerSettings
@@ -87,10 +87,13 @@ class MultiplexedOffer:
         shown = [declare_tool(action) for action in chosen.shown]
         if not chosen.hidden:
             return Offered(tuple(shown))
+        if EXECUTE in actions:
+            what = f"an action has the tool name {EXECUTE!r}, which the multiplexer needs; rename it"
+            raise ConfigError([Problem(WHERE, what)])
         if backend == "provider":
             shown += [evolve(declare_tool(action), deferred=True) for action in chosen.hidden]
         else:
-            shown += [declare_tool(self._search), _execute_tool(chosen)]
+            shown += [declare_tool(self._search), EXECUTE_TOOL]
         told = section(chosen.hidden, self._settings.index_names_up_to, _HOW[backend])
         return Offered(tuple(sorted(shown, key=lambda tool: tool.name)), {"backend": backend}, (told,))
 
@@ -129,13 +132,6 @@ class MultiplexedOffer:
         for name in self._settings.pinned:
             if not any(matches(action, name) for action in actions):
                 self._services.report(f"{WHERE}.pinned: no action is named {name!r} now")
-
-
-def _execute_tool(chosen: Choice) -> Tool:
-    if any(action.tool_name == EXECUTE for action in (*chosen.shown, *chosen.hidden)):
-        what = f"an action has the tool name {EXECUTE!r}, which the multiplexer needs; rename it"
-        raise ConfigError([Problem(WHERE, what)])
-    return EXECUTE_TOOL
 
 
 def _inner(call: Call, finder: Finder) -> Sequence[tuple[str, Json]] | ActionResult:

@@ -98,6 +98,9 @@ def search_action(finders: Finders) -> Action:
     )
 
 
+_OTHERS = "Others; search for a name to get its parameters:"
+
+
 @define
 class _Answer:
     """What one search found: actions with their parameters, and others by name."""
@@ -141,10 +144,16 @@ class _Answer:
                 message="no action matches; try other words", outputs={"categories": listed}, bounded=True
             )
         parts = list(self.texts)
-        if self.named:
-            lines = "\n".join(f"- {_line(action)}" for action in self.named)
-            parts.append(f"Others; search for a name to get its parameters:\n{lines}")
-        message = f"{len(self.whole)} with parameters, {len(self.named)} by name"
+        room = ROOM - sum(map(len, parts)) - len(_OTHERS)
+        lines: list[str] = []
+        for line in (f"\n- {_line(action)}" for action in self.named):
+            room -= len(line)
+            if room < 0:
+                break
+            lines.append(line)
+        if lines:
+            parts.append(_OTHERS + "".join(lines))
+        message = f"{len(self.whole)} with parameters, {len(lines)} by name"
         return ActionResult(message=message, outputs={"actions": "\n\n".join(parts)}, bounded=True)
 
 
