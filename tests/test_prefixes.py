@@ -1,0 +1,117 @@
+"""Random conversations under random plugins: every request repeats the one before it, in any process."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.counts import examples
+from tests.layout import ROOT
+from tests.prefixes import PROTOCOLS, Theatre, begins, company, usable
+
+EXAMPLES = examples(2000)
+#: Every which plan is played once more in another process.
+AGAIN = 1 if EXAMPLES >= 2000 else 3
+#: Calls in one step, at most; a breakpoint of Anthropic's looks back over twenty blocks.
+MOST_CALLS = 25
+
+_words = st.text(st.sampled_from('ab<>/&"\\\n é🙂\x00\ud800 runtime-state'), max_size=12)
+_call = st.one_of(
+    st.just(("ping", {})),
+    st.tuples(st.just("pay"), st.fixed_dictionaries({"euros": st.sampled_from([0, 7, 13, 60])})),
+    st.tuples(st.just("web"), st.fixed_dictionaries({"page": _words})),
+    st.tuples(st.just("fail"), st.fixed_dictionaries({"why": st.sampled_from(["crash", "no money"])})),
+    st.tuples(st.just("picture"), st.fixed_dictionaries({"size": st.sampled_from([1, 5000])})),
+    st.tuples(st.just("table"), st.fixed_dictionaries({"rows": st.integers(0, 40)})),
+    st.tuples(st.sampled_from(["nope", "pay"]), st.sampled_from(["{", "", '{"euros": "x"}'])),
+)
+_calls = st.one_of(st.lists(_call, min_size=1, max_size=3), st.lists(_call, min_size=20, max_size=MOST_CALLS))
+_acting = st.fixed_dictionaries({"calls": _calls}, optional={"text": _words, "thinking": _words})
+_ending = st.one_of(
+    st.fixed_dictionaries({"text": st.sampled_from(["Done.", "Fine. <runtime-state>"])}),
+    st.fixed_dictionaries({"text": st.just("Done."), "thinking": _words}),
+    st.fixed_dictionaries({"error": st.sampled_from(["server", "auth"])}),
+    st.just({}),
+)
+_retried = st.just({"error": "overloaded"})
+_replies = st.tuples(st.lists(st.one_of(_acting, _acting, _retried), max_size=3), _ending).map(
+    lambda pair: [*pair[0], pair[1]]
+)
+_turn = st.fixed_dictionaries({"text": _words.map("Hi {}".format), "replies": _replies})
+_turns = st.lists(_turn, min_size=2, max_size=3)
+
+
+def _casts() -> list[tuple[str, list[str]]]:
+    """Return protocols with sets of plugins; their number is bounded: an application stays open for each."""
+    everybody = usable()
+    drawn = Random(EXAMPLES)  # noqa: S311  (the same sets in every run)
+    sizes = [drawn.randint(1, min(6, len(everybody))) for _ in range(min(EXAMPLES // 5, 100))]
+    sets = [[], ["state"], *(drawn.sample(everybody, size) for size in sizes)]
+    sets += [[name] for name in everybody] if len(everybody) * len(PROTOCOLS) * 2 < EXAMPLES else []
+    return [(PROTOCOLS[place % len(PROTOCOLS)], names) for place, names in enumerate(sets)]
+
+
+_plans = st.tuples(st.sampled_from(_casts()), _turns).map(
+    lambda pair: {"protocol": pair[0][0], "plugins": pair[0][1], "turns": pair[1]}
+)
+
+
+def test_blocks_that_do_not_repeat_are_noticed() -> None:
+    assert begins(["a", "b", "cd"], ["a", "b", "c"])
+    assert not begins(["a", "b"], ["a", "b", "c"])
+    assert not begins(["a", "x", "c"], ["a", "b", "c"])
+    assert not begins(["a", "b", "dc"], ["a", "b", "c"])
+
+
+def test_every_request_repeats_the_one_before_it_in_any_process(tmp_path: Path) -> None:
+    company(tmp_path)
+    played: list[tuple[str, str]] = []
+    requests = 0
+    theatre = Theatre(tmp_path)
+
+    with asyncio.Runner() as runner:
+
+        @settings(max_examples=EXAMPLES)
+        @given(_plans)
+        def play(plan: dict[str, Any]) -> None:
+            nonlocal requests
+            line = json.dumps(plan)
+            digest, problems, count = runner.run(theatre.play(json.loads(line)))
+            requests += count
+            played.append((line, digest or "-"))
+            assert problems == []
+
+        try:
+            play()
+        finally:
+            runner.run(theatre.stack.aclose())
+    assert len(played) >= EXAMPLES
+    assert requests > 3 * EXAMPLES  # most plans had something to compare
+    chosen = played[::AGAIN]
+    again = _digests_elsewhere([line for line, _ in chosen])
+    assert [line for (line, mine), other in zip(chosen, again, strict=True) if mine != other] == []
+
+
+def _digests_elsewhere(lines: list[str]) -> list[str]:
+    """Play the plans in a process with another hash seed."""
+    seed = "4711" if os.environ.get("PYTHONHASHSEED") != "4711" else "42"
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.prefixes"],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONHASHSEED": seed},
+        input="\n".join(lines),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    return done.stdout.split()
