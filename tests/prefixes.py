@@ -176,7 +176,6 @@ class Theatre:
     stack: AsyncExitStack = field(factory=AsyncExitStack)
     apps: dict[tuple[str, ...], tuple[Any, Player] | None] = field(factory=dict)
     ids: Ids = field(factory=Ids)
-    played: int = 0
 
     async def open(self, protocol: str, names: Sequence[str]) -> tuple[Any, Player] | None:
         """Return the application of a set of plugins; None if they cannot be on together."""
@@ -200,17 +199,17 @@ class Theatre:
     async def play(self, plan: Mapping[str, Any]) -> tuple[str, list[str], int]:
         """Play a plan; return the digest of its bodies, what is wrong, and how many requests there were."""
         opened = await self.open(plan["protocol"], plan["plugins"])
-        self.played += 1
+        number = plan["number"]
         if opened is None:
             return "", [], 0
         app, player = opened
-        self.ids.begin(self.played)
+        self.ids.begin(number)
         player.requests, player.problems, player.asked = [], [], 0
         layout = app.agents["agent"].layout
         layout.problems = player.problems
         for turn in plan["turns"]:
             player.replies = list(turn["replies"])
-            answer = await app.send("agent", turn["text"], conversation=f"conv-{self.played}", user="ana")
+            answer = await app.send("agent", turn["text"], conversation=f"conv-{number}", user="ana")
             if answer.status.parked:
                 for request in answer.pending:
                     await app.approvals.approve(request, by="ana")

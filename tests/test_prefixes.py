@@ -84,7 +84,7 @@ def test_every_request_repeats_the_one_before_it_in_any_process(tmp_path: Path) 
         @given(_plans)
         def play(plan: dict[str, Any]) -> None:
             nonlocal requests
-            line = json.dumps(plan)
+            line = json.dumps({**plan, "number": len(played) + 1})
             digest, problems, count = runner.run(theatre.play(json.loads(line)))
             requests += count
             played.append((line, digest or "-"))

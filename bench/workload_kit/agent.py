@@ -38,10 +38,17 @@ def _action(tool: Mapping[str, Any]) -> Action:
 class Notes:
     """Keeps notes of what was called, a list of large answers, the time and a counter.
 
-    Each thing that changes by itself is a fragment of its own.
+    Each thing that changes by itself is a fragment of its own. Where another plugin keeps large answers and
+    lists them, this one does not list them once more.
+
+    Args:
+        lists: whether large answers are listed.
     """
 
     name = "notes"
+
+    def __init__(self, *, lists: bool) -> None:
+        self.lists = lists
 
     @hookimpl
     def prompt_state(self, run: Run) -> list[Fragment]:
@@ -67,7 +74,7 @@ class Notes:
                 what = next(iter(args.values()), "-")
                 said = f"{call.tool} for {what}: {len(text)} characters, first entry {text[24:64]!r}"
                 fragments.append(Fragment(f"note {number}", 2 + number, said))
-            if len(text) > LARGE:
+            if self.lists and len(text) > LARGE:
                 large += 1
                 said = f"{call.tool}, {len(text)} characters, seen at step {number}"
                 fragments.append(Fragment(f"artifact {large}", 1000 + large, said))

@@ -104,7 +104,7 @@ async def play(server: Server, name: str, protocol: str) -> dict[str, Any]:
             model=model,
             instructions=SYSTEM,
             actions=actions(),
-            plugins=[*setup.plugins, Notes()],
+            plugins=[*setup.plugins, Notes(lists=not setup.handles)],
             settings={**setup.settings, model.partition(":")[0]: own},
             store=f"sqlite:///{Path(folder) / 'workload.db'}",
             folder=folder,

@@ -37,8 +37,8 @@ How you answer
 class Turn:
     """What a person says, and the calls of each step before the answer.
 
-    ``queries`` are the calls that a large result behind a handle needs beside them, by the place of the step
-    before which they are made.
+    ``queries`` are the calls that a large result behind a handle needs as well, by the place of the step in
+    which they are made: none of its other calls depends on what they give.
     """
 
     text: str
@@ -51,14 +51,16 @@ def _call(tool: str, **args: Any) -> Call:
 
 
 #: What is asked of the large results when they are artifacts: exactly what the questions need.
-_ROWS_BY_STAGE = _call(
-    "artifact_rows", handle="A", group_by=["stage", "owner"], aggregates=[{"function": "count"}]
+_OWNERS = _call("artifact_rows", handle="A", group_by=["stage", "owner"], aggregates=[{"op": "count"}])
+_OVER_50K = _call(
+    "artifact_rows",
+    handle="A",
+    columns=["id", "account", "owner", "amount"],
+    filters=[{"column": "amount", "op": "gt", "value": 50000}],
+    limit=20,
 )
-_ROWS_LARGE = _call(
-    "artifact_rows", handle="A", filters=[{"column": "amount", "op": "gt", "value": 50000}], limit=20
-)
-_TIERS = _call("artifact_text", handle="B", grep="Tier (4|5)\\d", limit=20)
-_UNITS = _call("artifact_json", handle="C", path="$.children[*].name")
+_TIERS = _call("artifact_text", handle="B", pattern="Tier 59", limit=5)
+_UNITS = _call("artifact_json", handle="C", path="$.tree.children[*].name")
 
 TURNS = (
     Turn(
@@ -67,7 +69,7 @@ TURNS = (
             (TABLE, _call("people_search", query="account owners EMEA")),
             (_call("crm_get", entry_id="crm-1042"), _call("metrics_report", query="pipeline by stage")),
         ),
-        ((1, (_ROWS_BY_STAGE,)),),
+        ((1, (_OWNERS,)),),
     ),
     Turn(
         "Only deals above 50k please, and check whether Anders answered the renewal mail.",
@@ -75,7 +77,7 @@ TURNS = (
             (_call("mail_search", query="renewal Anders"), _call("crm_report", query="deals over 50k")),
             (_call("mail_get", entry_id="mail-2207"),),
         ),
-        ((0, (_ROWS_LARGE,)),),
+        ((0, (_OVER_50K,)),),
     ),
     Turn(
         "Read their public pricing page, I want to know if they changed the enterprise tier.",
@@ -185,10 +187,8 @@ def scenario(*, handles: bool, rules: tuple[dict[str, Any], ...] = ()) -> dict[s
         for place, step in enumerate(turn.steps):
             wait = STEP_S if place else (IDLE_S if number == IDLE_BEFORE else TURN_S)
             text = "" if rng.random() < 0.4 else f"Looking at {step[0][0].replace('_', ' ')} first."  # noqa: PLR2004
-            if place in queries:
-                replies.append({"calls": _spelled(queries[place]), "advance_s": wait})
-                wait = STEP_S
-            replies.append({"text": text, "calls": _spelled(step), "advance_s": wait})
+            calls = (*queries.get(place, ()), *step)
+            replies.append({"text": text, "calls": _spelled(calls), "advance_s": wait})
         replies.append({"text": _said(rng), "advance_s": STEP_S})
     return {
         "name": "always_on_12x60",

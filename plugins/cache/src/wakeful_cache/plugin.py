@@ -14,7 +14,7 @@ ORDER = 900
 _POINTER = {
     APPEND: (
         "What changes between steps stands in <runtime-state> blocks after the messages; a later block"
-        " replaces what earlier ones say under the same heading, and what is withdrawn no longer holds."
+        " replaces what earlier ones say under the same name, and what is withdrawn no longer holds."
     ),
     REPLACE: "What changes between steps stands in the <runtime-state> block after the messages.",
 }

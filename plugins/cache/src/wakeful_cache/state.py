@@ -10,8 +10,8 @@ from wakeful.types import Fragment, Kept, clean_text, digest
 
 #: Hexadecimal characters of a fragment's digest.
 DIGEST = 16
-#: What stands under the heading of a fragment that is gone.
-WITHDRAWN = "(withdrawn)"
+#: What stands before the names of fragments that are gone.
+WITHDRAWN = "withdrawn"
 
 
 def texts_of(fragments: Iterable[Fragment]) -> dict[str, str]:
@@ -28,12 +28,23 @@ def texts_of(fragments: Iterable[Fragment]) -> dict[str, str]:
     return texts
 
 
-def block(texts: Mapping[str, str]) -> str:
-    """Return a runtime-state block; empty without texts."""
-    if not texts:
+def block(texts: Mapping[str, str], gone: Sequence[str] = ()) -> str:
+    """Return a runtime-state block; empty if there is nothing to say.
+
+    Args:
+        texts: fragments by name.
+        gone: names of those that no longer hold.
+    """
+    if not texts and not gone:
         return ""
-    body = "\n\n".join(f"## {name}\n{text}" for name, text in texts.items())
+    entries = [_entry(name, text) for name, text in texts.items()]
+    body = "\n".join([*entries, *([f"{WITHDRAWN}: {', '.join(sorted(gone))}"] if gone else [])])
     return f"<{STATE_TAG}>\n{body}\n</{STATE_TAG}>"
+
+
+def _entry(name: str, text: str) -> str:
+    """Return a fragment: one line where it is one, else a heading and what belongs to it."""
+    return f"## {name}\n{text}\n" if "\n" in text else f"{name}: {text}"
 
 
 def changed(texts: Mapping[str, str], sent: Sequence[Kept], after: int) -> Kept | None:
@@ -53,4 +64,4 @@ def changed(texts: Mapping[str, str], sent: Sequence[Kept], after: int) -> Kept 
     if not new and not gone:
         return None
     marks = {name: hashes[name] for name in new} | dict.fromkeys(gone, "")
-    return Kept(after, marks, block(new | dict.fromkeys(sorted(gone), WITHDRAWN)))
+    return Kept(after, marks, block(new, gone))

@@ -14,8 +14,10 @@ from wakeful_multiplexer.settings import MultiplexerSettings
 LISTED = 50
 #: Rows, counted from the end, in which names that were used are looked for.
 ROWS = 1_000
-#: Place of the fragment among the state.
+#: Place of the fragments among the state.
 ORDER = 60
+#: What is said of each: it stays callable, also when its schema is no longer in view.
+FOUND_SO_FAR = "callable by name"
 
 
 class Multiplexer:
@@ -39,16 +41,14 @@ class Multiplexer:
 
     @hookimpl
     def prompt_state(self, run: Run) -> Sequence[Fragment] | None:
-        """List the hidden actions that were found or used so far, by name only."""
+        """Name the hidden actions that were found or used so far."""
         declared = run.epoch.declared
         if declared.decisions.get("offer") is None:
             return None
         hidden = self._services.catalogue(run).keys() - {t.name for t in declared.tools if not t.deferred}
         names = list(dict.fromkeys(name for name in _lately(run) if name in hidden))[:LISTED]
-        if not names:
-            return None
-        text = f"Actions found so far, callable by name: {', '.join(sorted(names))}."
-        return [Fragment("discovered_actions", ORDER, text)]
+        # A fragment for each: a layout that sends what is new need not send the whole list again.
+        return [Fragment(f"action {name}", ORDER, FOUND_SO_FAR) for name in sorted(names)]
 
 
 def _lately(run: Run) -> Iterable[str]:
