@@ -54,6 +54,7 @@ async def test_a_full_disk_ends_in_one_error_and_the_run_goes_on_when_there_is_r
     runs = store.rows("SELECT id FROM run")
     if not runs:
         return  # not even the beginning had room, and nothing of it is there
+    assert f"run {runs[0]['id']} is tried again by itself" in str(error.value)
     async with wakeful.open(agent(store.url, tmp_path, did), clock=clock) as app:
         answer = await app.resume(runs[0]["id"])
         assert (answer.status, answer.text) == (RunStatus.COMPLETED, "Done.")

@@ -5,12 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from attrs import frozen
+from sqlalchemy import select
 
 from wakeful.app.desk import Desk
 from wakeful.loop.agent import BuiltAgent
 from wakeful.loop.late import decide
 from wakeful.store.engine import Store
-from wakeful.types import ApprovalRequest, Approvals, Json, NotAvailableError, NotFoundError, nearest
+from wakeful.store.tables import run
+from wakeful.types import (
+    ApprovalRequest,
+    Approvals,
+    Json,
+    NotAvailableError,
+    NotFoundError,
+    RunStatus,
+    nearest,
+)
 
 
 @frozen
@@ -22,7 +32,7 @@ class ApprovalDesk:
     desk: Desk
 
     async def list(self, run_id: str = "") -> tuple[ApprovalRequest, ...]:
-        """Return the undecided requests of a run, or of all runs.
+        """Return the undecided requests of a run, or of all runs; those of runs that have ended are gone.
 
         Raises:
             NotAvailableError: no agent has a plugin that stores approvals.
@@ -31,13 +41,18 @@ class ApprovalDesk:
         for slot in self._slots():
             for request in await slot.pending(run_id):
                 found[request.id] = request
-        return tuple(found.values())
+        runs = {request.run for request in found.values()}
+        query = select(run.c.id, run.c.status).where(run.c.id.in_(runs))
+        rows = await self.store.read(lambda conn: conn.execute(query).all())
+        over = {row.id for row in rows if RunStatus(row.status).ended}
+        return tuple(request for request in found.values() if request.run not in over)
 
     async def approve(self, request_id: str, *, by: str, args: Json = None) -> ApprovalRequest:
         """Allow a held call, perhaps with other arguments; its run wakes up and carries it out.
 
         Raises:
             NotFoundError: unknown, decided already, or not this person's to decide.
+            NotAvailableError: its run has ended.
         """
         return await self._decide(request_id, yes=True, by=by, args=args)
 
@@ -46,6 +61,7 @@ class ApprovalDesk:
 
         Raises:
             NotFoundError: unknown, decided already, or not this person's to decide.
+            NotAvailableError: its run has ended.
         """
         return await self._decide(request_id, yes=False, by=by)
 

@@ -290,17 +290,21 @@ def stored_answer(conn: Connection, run_id: str) -> Answer | None:
     row = _RUN.first(conn, {"run_": run_id})
     if row is None or row.status == RunStatus.RUNNING.value:
         return None
+    status = RunStatus(row.status)
     return Answer(
         text=row.text,
-        status=RunStatus(row.status),
+        status=status,
         run_id=run_id,
         conversation=row.conversation_id,
         disposition=Disposition(row.disposition),
         reaction=row.reaction,
         usage=usage_of(row._asdict()),
-        pending=(
-            *(held.approval_id for held in _HELD.all(conn, {"run_": run_id})),
-            *asked_below(conn, run_id),
-        ),
+        pending=() if status.ended else _asked(conn, run_id),
         error=row.error,
     )
+
+
+def _asked(conn: Connection, run_id: str) -> tuple[str, ...]:
+    """Return the requests of a run that wait for people, those of its sub-agents last."""
+    own = (held.approval_id for held in _HELD.all(conn, {"run_": run_id}))
+    return (*own, *asked_below(conn, run_id))

@@ -111,7 +111,10 @@ class Engine:
             if waiter.answer.done():
                 return waiter.answer.result()
             if run_id not in self.runs.lives:
-                await self._look(run_id, waiter)
+                try:
+                    await self._look(run_id, waiter)
+                except StoreError as error:
+                    raise _goes_on(run_id, error) from error
 
     async def _look(self, run_id: str, waiter: Waiter) -> None:
         """See whether the item has ended elsewhere, and with what."""
@@ -196,6 +199,9 @@ class Engine:
             return False
         except ConversationBusyError:
             raise  # for a moment, until who lost its lease to this process has noticed; it is tried again
+        except StoreError as error:
+            self.runs.fail(due.run_id, _goes_on(due.run_id, error))
+            raise
         except Exception as error:
             self.runs.fail(due.run_id, error)
             raise
@@ -266,3 +272,10 @@ class Engine:
                     waiter.tell(answer)
                 else:
                     waiter.fail(NotAvailableError("the application is closed"))
+
+
+def _goes_on(run_id: str, error: StoreError) -> StoreError:
+    """Return the error for who waits for a run that is tried again once the database can be used."""
+    return StoreError(
+        f"{error}; run {run_id} is tried again by itself: wait for it with `wakeful runs resume {run_id}`"
+    )

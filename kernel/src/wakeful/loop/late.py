@@ -36,9 +36,11 @@ from wakeful.types import (
     Call,
     Invocation,
     Json,
+    NotAvailableError,
     Priority,
     Row,
     RowKind,
+    RunStatus,
     Text,
     Trust,
     Verdict,
@@ -64,7 +66,11 @@ FINAL = frozenset({Verdict.DENY, Verdict.DEFER})
 async def decide(
     store: Store, approvals: Approvals, request_id: str, wake: Wake, *, yes: bool, by: str, args: Json = None
 ) -> ApprovalRequest | None:
-    """Settle a request, mark its call and wake its run, in one transaction; None if it was not to be had."""
+    """Settle a request, mark its call and wake its run, in one transaction; None if it was not to be had.
+
+    Raises:
+        NotAvailableError: its run has ended.
+    """
     with suppress(_LostError):
         async with store.transaction(durable=True) as tx:
             return await _decide(tx, approvals, request_id, wake, yes=yes, by=by, args=args)
@@ -85,9 +91,14 @@ async def _decide(
     status = "approved" if yes else "rejected"
     if await tx.exec(held.values(status=status, args=canonical(request.args))) != 1:
         raise _LostError
-    conversations = select(run.c.conversation_id).where(run.c.id == request.run)
-    (conversation,) = (await tx.all(conversations))[0]
-    item = WorkItem(f"resume:{request.id}", "resume", conversation, {"run": request.run}, Priority.RESUME)
+    (found,) = await tx.all(select(run.c.conversation_id, run.c.status).where(run.c.id == request.run))
+    if RunStatus(found.status).ended:
+        raise NotAvailableError(
+            f"run {request.run} is {found.status}; its call {request.action} can no longer be decided"
+        )
+    item = WorkItem(
+        f"resume:{request.id}", "resume", found.conversation_id, {"run": request.run}, Priority.RESUME
+    )
     await tx.run(lambda conn: wake(conn, item))
     return request
 
@@ -106,38 +117,81 @@ async def decided(live: Live) -> bool:
     return await live.store.read(lambda conn: conn.execute(query.limit(1)).first() is not None)
 
 
+async def held(live: Live) -> list[str]:
+    """Return the requests of the run's calls that no person has decided, as the journal knows them."""
+    query = (
+        select(action_call.c.approval_id)
+        .where(action_call.c.run_id == live.run.id, action_call.c.status == "held")
+        .where(action_call.c.approval_id.is_not(None))
+        .order_by(action_call.c.step, action_call.c.index_, action_call.c.inner)
+    )
+    return list(await live.store.read(lambda conn: conn.execute(query).scalars().all()))
+
+
 async def carry_out(live: Live) -> None:
     """Execute what was approved and tell the model what was not.
 
     A call that was claimed before a crash is not executed again, unless its action may be: what is known
     of it is told.
     """
+    for inv, item in await _decided_calls(live):
+        if item["status"] == "rejected":
+            await settle(_record(live, inv, _rejected(), [], "denied"))
+        else:
+            await _approved(live, inv, item)
+
+
+async def drop(live: Live) -> None:
+    """Tell what became of decided calls that are not carried out, because their run ends before."""
+    for inv, item in await _decided_calls(live):
+        puts: list[Put] = []
+        if item["status"] == "rejected":
+            raw, status = _rejected(), "denied"
+        elif item["status"] == "approved":
+            raw, status = unfinished("CANCELLED", started=False), "cancelled"
+        else:
+            raw, status, puts = await _begun(live, inv, item)
+        await _record(live, inv, raw, puts, status)
+
+
+def _rejected() -> ActionResult:
+    return failure("REJECTED", "a person rejected this call; it was not executed")
+
+
+async def _begun(
+    live: Live, inv: Invocation, item: Mapping[str, Json]
+) -> tuple[ActionResult, str, list[Put]]:
+    """Return what is known of an approved call whose process ended: result, status, what it put."""
+    puts: list[Put] = [(put[0], put[1], put[2]) for put in json.loads(item["puts"])]
+    known = await load_raw(live.store, item)
+    return known or outcome_unknown(inv.action), "done" if known else "unknown", puts
+
+
+async def _decided_calls(live: Live) -> list[tuple[Invocation, Mapping[str, Json]]]:
+    """Return the calls that people have decided and whose outcome is not told yet, with their records."""
     query = (
         select(action_call)
         .where(action_call.c.run_id == live.run.id, action_call.c.status.in_(_DECIDED))
         .order_by(action_call.c.step, action_call.c.index_, action_call.c.inner)
     )
     found = await live.store.read(lambda conn: conn.execute(query).mappings().all())
+    calls: list[tuple[Invocation, Mapping[str, Json]]] = []
     for item in found:
         call = Call(item["call_id"], item["tool"], item["args"])
         args = json.loads(item["args"])
         inv = Invocation(item["key"], call, item["index_"], item["inner"], item["action"], args)
         inv = evolve(inv, provenance=load_provenance(item["provenance"]))
-        if item["status"] == "rejected":
-            raw = failure("REJECTED", "a person rejected this call; it was not executed")
-            await settle(_record(live, inv, raw, [], "denied"))
-        else:
-            await _approved(live, inv, dict(item))
+        calls.append((inv, dict(item)))
+    return calls
 
 
 async def _approved(live: Live, inv: Invocation, item: Mapping[str, Json]) -> None:
     """Claim, execute and record one approved call; a run that is cancelled meanwhile records that first."""
-    puts: list[Put] = [(put[0], put[1], put[2]) for put in json.loads(item["puts"])]
+    puts: list[Put] = []
     if item["status"] == "executing":
-        known = await load_raw(live.store, item)
-        if known is not None or not _reruns(live, inv):
-            raw = known or outcome_unknown(inv.action)
-            await settle(_record(live, inv, raw, puts, "done" if known else "unknown"))
+        raw, status, puts = await _begun(live, inv, item)
+        if status == "done" or not _reruns(live, inv):
+            await settle(_record(live, inv, raw, puts, status))
             return
     _, cancelled = await outlast(_claim(live, inv))
     raw = unfinished("CANCELLED", started=False)

@@ -16,7 +16,7 @@ from wakeful.loop.below import asked_below, waits_below
 from wakeful.loop.close import merged
 from wakeful.loop.ends import CANCELLED, Outcome, answered_by, text_of
 from wakeful.loop.entries import Asked, Made
-from wakeful.loop.late import carry_out, decided
+from wakeful.loop.late import carry_out, decided, drop, held
 from wakeful.loop.live import Live, exceeded
 from wakeful.loop.next import next_step, stepped
 from wakeful.loop.prefix import settled
@@ -243,11 +243,13 @@ def after_calls(live: Live, reply: Reply, acted: Acted) -> Outcome | None:
 
 
 async def _end(live: Live, outcome: Outcome) -> Answer:
-    run, final = live.run, outcome.final
     status, pending = outcome.status, await _pending(live)
     # In this order: what was decided after the first look is seen by the second.
     if status is RunStatus.COMPLETED and (pending or await decided(live) or await _answers_follow(live)):
         status = RunStatus.AWAITING_APPROVAL
+    elif await decided(live):
+        await drop(live)
+    run, final = live.run, outcome.final
     answer = Answer(
         text=live.redactor.text(outcome.text),
         status=status,
@@ -255,7 +257,7 @@ async def _end(live: Live, outcome: Outcome) -> Answer:
         conversation=run.conversation,
         usage=run.usage,
         artifacts=artifacts.named(run.rows, outcome.text),
-        pending=pending,
+        pending=() if status.ended else pending,
         error="; ".join(filter(None, (outcome.error, *_unmet(live, status)))),
     )
     if final is not None:
@@ -270,11 +272,17 @@ async def _end(live: Live, outcome: Outcome) -> Answer:
 
 async def _pending(live: Live) -> tuple[str, ...]:
     """Return the requests that wait for people, those of sub-agents last."""
-    own = await live.agent.approvals.pending(live.run.id) if live.agent.approvals else ()
+    own: list[str] = []
+    if live.agent.approvals is not None:
+        try:
+            own = [request.id for request in await live.agent.approvals.pending(live.run.id)]
+        except Exception as error:  # noqa: BLE001  (the run gets its end; the journal knows what it held)
+            await live.note((PluginError(live.agent.slot("policy_approvals"), "policy_approvals", error),))
+            own = await held(live)
     asked: tuple[str, ...] = ()
     if live.agent.delegates:
         asked = await live.store.read(lambda conn: asked_below(conn, live.run.id))
-    return (*(request.id for request in own), *asked)
+    return (*own, *asked)
 
 
 async def _answers_follow(live: Live) -> bool:

@@ -74,6 +74,11 @@ class RunStatus(StrEnum):
         """Whether the run waits for a person and can be resumed."""
         return self in {RunStatus.AWAITING_APPROVAL, RunStatus.AWAITING_FEEDBACK}
 
+    @property
+    def ended(self) -> bool:
+        """Whether nothing happens in the run any more."""
+        return self is not RunStatus.RUNNING and not self.parked
+
 
 class Stop(StrEnum):
     """Why a model ended its reply."""
