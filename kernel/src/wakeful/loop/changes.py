@@ -96,4 +96,8 @@ def changed(agent: BuiltAgent, run: Run, find: Callable[[str], Sequence[Action]]
             added |= {action.tool_name: action for action in find(change.action)}
     removed = frozenset(change.action for change in changes if change.kind == "remove")
     new = {name: action for name, action in added.items() if name not in agent.actions}
-    return evolve(agent, actions={**agent.actions, **new}, offered={**agent.offered, **new}, removed=removed)
+    offered = {**agent.offered, **new}
+    left = {name: offered[name] for name in sorted(offered) if name not in removed}
+    services = {name: evolve(each, catalogue_=left) for name, each in agent.services.items()}
+    actions = {**agent.actions, **new}
+    return evolve(agent, actions=actions, offered=offered, removed=removed, services=services)
