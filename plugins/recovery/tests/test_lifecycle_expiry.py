@@ -155,7 +155,7 @@ def test_long_arguments_of_older_steps_shrink_in_the_same_batch_and_never_alone(
     replies = [*called(0, note=note), *called(1, "go_through"), *turns(5)]
     played = play(agent_of(ScriptedModel(replies, WIDE), [look_up(), loop()]), ["Q"] * 7)
     args = [
-        [item.args for item in request.items if isinstance(item, Call)][0] for request in played.requests[2:]
+        next(item.args for item in request.items if isinstance(item, Call)) for request in played.requests[2:]
     ]
     batch = next(number for number, each in enumerate(args) if "<900 characters, see step 1>" in each)
     assert [change.kind for change in played.changes] == ["expired", "shortened"]

@@ -46,10 +46,10 @@ class Runner:
         ends, running = self._end(), dict[asyncio.Task[ActionResult], int]()
         try:
             for index, item in enumerate(over.items):
-                if tally.stopped or self._over(tally, index, ends):
-                    break
                 if len(running) >= self.settings.parallel:
                     await _some(running, tally)
+                if tally.stopped or self._over(tally, index, ends):
+                    break
                 given = self._one(
                     ctx,
                     action,
