@@ -102,3 +102,25 @@ async def test_a_repaired_name_needs_no_second_call(
             (ended,) = await played(app, conversation)
             assert ended.result.success, ended.text
             assert json.loads(ended.invocation.call.args) == call.args
+
+
+async def test_names_are_repaired_with_the_multiplexer_too(
+    wakeful_app: Any, agent: Callable[[dict[str, Wrong]], Agent]
+) -> None:
+    inner = {
+        "actions": [{"action_name": "SendMessage", "parameters": {"to": "a@example.com", "subject": "Hi"}}]
+    }
+    calls = [
+        *(call for call in CALLS if call.kind in {"tool case", "tool prefix"}),
+        Wrong("wrapper", "functions.execute_discovered_action", inner),
+        Wrong("wrapper", "executeDiscoveredAction", inner),
+    ]
+    wrong = {f"c-{number}": call for number, call in enumerate(calls)}
+    made = agent(wrong)
+    settings = {**made.settings, "recovery": {}, "multiplexer": {"mode": "always"}}
+    hiding = evolve(made, plugins=[*made.plugins, "multiplexer"], settings=settings)
+    async with wakeful_app(hiding) as app:
+        for conversation in wrong:
+            (ended,) = await played(app, conversation)
+            assert ended.invocation.action == "send_message"
+            assert ended.result.success, ended.text
