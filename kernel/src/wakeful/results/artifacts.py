@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import islice
 from pathlib import Path
 
 from attrs import asdict, evolve
+from sqlalchemy import Connection, select
 
+from wakeful.store.tables import message
 from wakeful.types import ActionResult, Artifact, Files, Json, Row, Spooled, Trust
 
 #: Bytes of an output in the file store that are shown inline when nothing bounded it.
@@ -38,10 +40,23 @@ def known(rows: Iterable[Row]) -> dict[str, Artifact]:
 
 def named(rows: Iterable[Row], text: str) -> tuple[str, ...]:
     """Return the handles that a text names and the conversation has, each once, in the text's order."""
+    return _named((row.meta for row in rows), text)
+
+
+def named_stored(conn: Connection, conversation_id: str, text: str) -> tuple[str, ...]:
+    """Return the same of a conversation as it is stored."""
+    if not _HANDLE.search(text):
+        return ()
+    mine = message.c.conversation_id == conversation_id
+    stored = select(message.c.meta).where(mine, message.c.meta.contains(f'"{META}"'))
+    return _named((json.loads(meta) for meta in conn.execute(stored).scalars()), text)
+
+
+def _named(metas: Iterable[Mapping[str, Json]], text: str) -> tuple[str, ...]:
     written = dict.fromkeys(_HANDLE.findall(text))
     if not written:
         return ()
-    there = known(rows)
+    there = {item["handle"] for meta in metas for item in meta.get(META, ())}
     return tuple(handle for handle in written if handle in there)
 
 
