@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 import pytest
 
-from wakeful import hookimpl
+from tests.multiplexed import WAYS, Way
+from wakeful import Agent, hookimpl
 from wakeful.app import App
 from wakeful.prompt import PlainLayout
-from wakeful.types import ActionEnded, AgentView, Draft, Marks, Request
-
-from .conftest import WAYS, Way
+from wakeful.testing.catalogue import actions
+from wakeful.types import Action, ActionEnded, AgentView, Draft, Json, Marks, Request
 
 Desk = Callable[..., AbstractAsyncContextManager[App]]
 
@@ -33,6 +33,35 @@ FINDS = [
     "All done.",
 ]
 BOTH = pytest.mark.parametrize("backend", ["auto", "tools"])
+
+
+@pytest.fixture(params=WAYS, ids=lambda way: way.name)
+def way(request: pytest.FixtureRequest) -> Way:
+    found: Way = request.param
+    return found
+
+
+@pytest.fixture
+def desk(
+    wire: Any, way: Way, wakeful_app: Callable[..., AbstractAsyncContextManager[App]]
+) -> Callable[..., AbstractAsyncContextManager[App]]:
+    """Open an agent with the kit's catalogue before the wire server."""
+
+    def start(
+        *own: Action, plugins: Sequence[Any] = ("multiplexer",), **settings: Json
+    ) -> AbstractAsyncContextManager[App]:
+        scheme = way.model.partition(":")[0]
+        provider = {"api_key": "k", "base_url": way.url(wire), **way.settings}
+        agent = Agent(
+            model=way.model,
+            instructions="Be brief.",
+            actions=(*own, *actions()),
+            plugins=plugins,
+            settings={scheme: provider, **({"multiplexer": settings} if settings else {})},
+        )
+        return wakeful_app(agent)
+
+    return start
 
 
 async def talk(app: App, *texts: str) -> list[ActionEnded]:

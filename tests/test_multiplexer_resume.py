@@ -14,8 +14,7 @@ from typing import Any
 import pytest
 
 from tests.counts import examples
-
-from .conftest import WAYS, Way
+from tests.multiplexed import WAYS, Way
 
 WORKER = Path(__file__).with_name("multiplexer_worker.py")
 
