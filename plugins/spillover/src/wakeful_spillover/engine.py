@@ -93,6 +93,7 @@ def _connect(folder: Path, spill: Path, memory_mb: int) -> duckdb.DuckDBPyConnec
         "autoinstall_known_extensions = false",
         "autoload_known_extensions = false",
         "python_enable_replacements = false",
+        "parquet_metadata_cache = true",  # contents never change
         "enable_external_access = false",
         "lock_configuration = true",
     ):

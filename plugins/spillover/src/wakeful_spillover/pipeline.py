@@ -177,11 +177,13 @@ class Flow:
 
 def table_answer(cursor: Any, found: Stored, made: Plan, start: int, limit: int) -> ActionResult:
     """Return one page of the rows of a question."""
-    (total,) = cursor.execute(made.count.sql, list(made.count.params)).fetchone()
     page = cursor.execute(made.page.sql, [*made.page.params, limit, start - 1]).fetchall()
+    total = start - 1 + len(page)
+    if len(page) == limit or (not page and start > 1):  # else it was the last page, and counting is spared
+        (total,) = cursor.execute(made.count.sql, list(made.count.params)).fetchone()
     rows = fitting([values(row, made.page.columns) for row in page])
     note = ""
-    if made.skipped is not None:
+    if made.skipped is not None and made.names:
         counts = cursor.execute(made.skipped.sql, list(made.skipped.params)).fetchone()
         empty = [f"{name} {count:,}" for name, count in zip(made.names, counts, strict=True) if count]
         note = f"rows without a value, skipped: {', '.join(empty)}" if empty else ""

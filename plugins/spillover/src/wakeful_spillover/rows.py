@@ -70,7 +70,7 @@ class Plan:
         relation: all of its rows; ``rn`` numbers them in their order.
         page: the same with parameters for limit and offset at its end, cheap for few rows.
         count: how many rows there are.
-        skipped: for each aggregate, how many rows had no value; None without aggregates.
+        skipped: for each aggregate, how many rows had no value; None if none is about a column.
         names: of the aggregates.
         grouped: whether its rows are groups.
     """
@@ -132,7 +132,7 @@ def _grouped(rows: Relation, ask: Question) -> Plan:
         Relation(whole, rows.params, kept),
         Relation(f"SELECT {picked} FROM ({inner.sql}) ORDER BY {by} LIMIT ? OFFSET ?", rows.params, kept),  # noqa: S608
         Relation(f"SELECT count(*) FROM ({inner.sql})", rows.params, ()),  # noqa: S608
-        _skipped(rows, aggregates),
+        _skipped(rows, aggregates) if any(item.column for item in aggregates) else None,
         tuple(field.name for field in figures),
         bool(groups),
     )
