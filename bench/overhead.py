@@ -1,6 +1,7 @@
 """Measure what a step of an agent costs beside the model: CPU, throughput with 200 conversations, memory.
 
-    python bench/overhead.py [--rounds 3] [--json] [--only NAME] [--peers DIR [--peers-python PATH]]
+    python bench/overhead.py [--rounds 3] [--turns 12] [--many 200] [--json] [--only NAME]
+                             [--peers DIR [--peers-python PATH]]
 
 A scripted model server answers at once, in a process of its own. Each loop runs in a fresh process, one after
 the other, round after round; CPU is that process's own time (user and system, all threads), so the server's
@@ -27,8 +28,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from attrs import evolve
 from overhead_kit.loops import LOOPS
-from overhead_kit.workload import Workload, of_peers, own
+from overhead_kit.workload import TURNS, Workload, of_peers, own
 
 HERE = Path(__file__).resolve().parent
 PEERS = ("pydantic-ai/anthropic", "pydantic-ai/openai", "openai-agents/openai", "deepagents/anthropic")
@@ -80,12 +82,14 @@ def child(name: str, url: str, args: argparse.Namespace) -> dict[str, float] | N
     """Run one loop in a process of its own; None if it could not run."""
     if name in LOOPS:
         command = [sys.executable, __file__, "--child", name, "--url", url]
+        command += ["--turns", str(args.turns), "--many", str(args.many)]
         command += ["--peers", str(args.peers)] if args.peers else []
         folder = HERE
     else:
         folder = args.peers
         command = [args.peers_python, "-W", "ignore", "overhead_bench.py", "--child", name, "--url", url]
-        command += ["--conversations", "2", "--turns", "12", "--many", str(MANY), "--many-turns", "1"]
+        command += ["--conversations", "2", "--turns", str(args.turns)]
+        command += ["--many", str(args.many), "--many-turns", "1"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=folder, check=False)
     line = next((text for text in done.stdout.splitlines() if text.startswith(RESULT)), None)
     if line is None:
@@ -124,6 +128,8 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--turns", type=int, default=TURNS, help="of a conversation that is measured alone")
+    parser.add_argument("--many", type=int, default=MANY, help="conversations at once")
     parser.add_argument("--only", default="", help="names that contain this")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--peers", type=Path, help="folder with overhead_bench.py and workload.py")
@@ -131,9 +137,9 @@ def main() -> int:
     parser.add_argument("--child", help=argparse.SUPPRESS)
     parser.add_argument("--url", help=argparse.SUPPRESS)
     args = parser.parse_args()
-    load = of_peers(args.peers) if args.peers else own()
+    load = evolve(of_peers(args.peers) if args.peers else own(), turns=args.turns)
     if args.child:
-        print(RESULT + json.dumps(asyncio.run(measure(args.child, load, args.url, MANY))), flush=True)
+        print(RESULT + json.dumps(asyncio.run(measure(args.child, load, args.url, args.many))), flush=True)
         return 0
     rounds: dict[str, list[dict[str, float]]] = {}
     with server(load.scenario) as url:

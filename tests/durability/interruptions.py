@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import signal
-import socket
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import closing
 from random import Random
 from typing import Any
 
@@ -25,6 +23,7 @@ from tests.durability.arena import (
     statuses,
 )
 from tests.durability.children import LIMIT_S, Ended, Process, serve
+from tests.durability.ports import free_port
 from tests.durability.proxy import Line
 from wakeful import App
 from wakeful.store.tables import run
@@ -87,9 +86,7 @@ def outages(world: World, count: int, seed: int = 4) -> Found:
     rng, problems, told = Random(seed), list[str](), Counter[str]()  # noqa: S311  (moments are drawn)
     model = Repeats((("dwell", {}), ("pay", {"euros": 1})), times=4)
     server = make_url(world.url)
-    with closing(socket.socket()) as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     line = Process(lambda: asyncio.run(Line(server.host or "", server.port or 5432, port).serve()))
     behind = World(
         server.set(host="127.0.0.1", port=port).render_as_string(hide_password=False), world.effects
