@@ -1,10 +1,10 @@
-"""One connection to a server: entered and left in one task, used by any."""
+"""One connection to a server: what it offers now, and calls of its tools."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import attrs
@@ -13,10 +13,10 @@ from attrs import field
 from wakeful.types import Clock, Json
 from wakeful.waiting import within
 from wakeful_mcp.definitions import Definition, defined
-from wakeful_mcp.log import Said, log
-from wakeful_mcp.process import TOO_LARGE, spoken
+from wakeful_mcp.log import log
+from wakeful_mcp.process import TOO_LARGE
 from wakeful_mcp.setup import Setup
-from wakeful_mcp.web import Heard, reached
+from wakeful_mcp.web import Heard
 
 #: Most pages of a list of tools, and most tools: a server must not fill memory with them.
 PAGES, TOOLS = 100, 2_000
@@ -57,6 +57,7 @@ class Connection:
     reason: str = field(default="", init=False)
     tools: Mapping[str, Definition] = field(factory=dict, init=False, repr=False)
     busy: int = field(default=0, init=False)
+    _known: dict[str, tuple[Any, Definition | None]] = field(factory=dict, init=False, repr=False)
     _asked: int = field(default=0, init=False)
     _seen: int = field(default=0, init=False)
     _listing: asyncio.Lock = field(factory=asyncio.Lock, init=False)
@@ -100,18 +101,15 @@ class Connection:
         from mcp.types import ListToolsRequest, ListToolsResult, PaginatedRequestParams
 
         found: dict[str, Definition] = {}
+        before, self._known = self._known, {}
         cursor: str | None = None
         for _ in range(PAGES):
             request = ListToolsRequest(params=PaginatedRequestParams(cursor=cursor))
             page = await self._request(request, ListToolsResult)
             for tool in page.tools:
-                hints = tool.annotations.model_dump(by_alias=True) if tool.annotations else {}
-                try:
-                    made = defined(tool.name, tool.description, tool.input_schema, hints)
-                except ValueError as error:
-                    log.warning("%s: a tool is left out: %s", self.setup.name, error)
-                    continue
-                found[made.name] = made
+                made = self._defined(tool, before)
+                if made is not None:
+                    found[made.name] = made
             cursor = page.next_cursor
             if not cursor:
                 return found
@@ -119,6 +117,20 @@ class Connection:
                 break
         what = f"it lists more than {TOOLS:,} tools, or more than {PAGES} pages of them"
         raise self._lost(what)
+
+    def _defined(self, tool: Any, before: Mapping[str, tuple[Any, Definition | None]]) -> Definition | None:
+        """Return the definition of a listed tool, the one from before if the server says the same."""
+        said = (tool.description, tool.input_schema, tool.annotations)
+        known, made = before.get(tool.name, (None, None))
+        if known != said:
+            hints = tool.annotations.model_dump(by_alias=True) if tool.annotations else {}
+            try:
+                made = defined(tool.name, tool.description, tool.input_schema, hints)
+            except ValueError as error:
+                log.warning("%s: a tool is left out: %s", self.setup.name, error)
+                made = None
+        self._known[tool.name] = (said, made)
+        return made
 
     async def call(self, tool: str, args: Mapping[str, Json], key: str) -> Any:
         """Call a tool and return what the library made of the answer.
@@ -132,15 +144,13 @@ class Connection:
             LostError: the connection ended before the answer came.
             RefusedError: the server refused, or asks for something that it cannot get here.
         """
-        from mcp.types import CallToolRequest, CallToolRequestParams, CallToolResult, InputRequiredResult
-        from pydantic import TypeAdapter
+        from mcp.types import CallToolRequest, CallToolRequestParams, CallToolResult
 
         meta: Any = {"wakeful/idempotencyKey": key}
         params = CallToolRequestParams(name=tool, arguments=dict(args), _meta=meta)
-        answer: TypeAdapter[Any] = TypeAdapter(CallToolResult | InputRequiredResult)
         self.busy += 1
         try:
-            result = await self._request(CallToolRequest(params=params), answer)
+            result = await self._request(CallToolRequest(params=params), _answers())
         finally:
             self.busy -= 1
         if not isinstance(result, CallToolResult):
@@ -180,6 +190,16 @@ class Connection:
         return LostError(self.reason)
 
 
+@lru_cache(maxsize=1)
+def _answers() -> Any:
+    """Return what answers of calls are parsed by; made late, as the library is imported late."""
+    from mcp.types import CallToolResult, InputRequiredResult
+    from pydantic import TypeAdapter
+
+    adapter: TypeAdapter[Any] = TypeAdapter(CallToolResult | InputRequiredResult)
+    return adapter
+
+
 def one_line(error: BaseException) -> str:
     """Return what went wrong in one line; of a group of errors, the first."""
     while isinstance(error, BaseExceptionGroup):
@@ -188,100 +208,3 @@ def one_line(error: BaseException) -> str:
         return f"there is no program or folder {str(error.filename)!r}"
     text = " ".join(str(error).split())[:300]
     return text or type(error).__name__
-
-
-@asynccontextmanager
-async def connected(setup: Setup, clock: Clock, masked: Callable[[str], str]) -> AsyncIterator[Connection]:
-    """Connect to a server and greet it; the connection holds as long as the context is open.
-
-    Args:
-        setup: how it is reached.
-        clock: what waits are measured by.
-        masked: takes secrets out of what is logged.
-
-    Raises:
-        LostError: it cannot be reached, or ended while it was greeted.
-        Exception: whatever else the library raises.
-    """
-    # Importing the library takes a second or two, in which others shall run.
-    await asyncio.to_thread(__import__, "mcp.client.streamable_http")
-    opened = _process(setup, clock, masked) if setup.kind == "stdio" else _address(setup, clock, masked)
-    async with opened as connection:
-        yield connection
-
-
-@asynccontextmanager
-async def _process(setup: Setup, clock: Clock, masked: Callable[[str], str]) -> AsyncIterator[Connection]:
-    said = Said(setup.name, clock, masked)
-    reasons: list[str] = []
-    made: list[Connection] = []
-
-    def ended(reason: str) -> None:
-        reasons.append(reason)
-        for each in made:
-            each.end(reason or "it ended")
-
-    running = spoken(
-        setup.command,
-        setup.args,
-        setup.environment(),
-        setup.cwd,
-        limit=setup.max_bytes,
-        clock=clock,
-        said=said,
-        ended=ended,
-    )
-    async with running as talk:
-        try:
-            async with _greeted((talk.read, talk.write)) as client:
-                connection = Connection(setup, client, clock)
-                made.append(connection)
-                for reason in reasons:
-                    connection.end(reason or "it ended")
-                yield connection
-        except Exception as error:
-            if not made and reasons:
-                await talk.settle()
-                raise LostError(talk.how() or next(filter(None, reasons), "it ended")) from error
-            raise
-        if not connection.reason or connection.reason == "it ended":
-            await talk.settle()
-            connection.reason = talk.how() or connection.reason
-
-
-@asynccontextmanager
-async def _address(setup: Setup, clock: Clock, masked: Callable[[str], str]) -> AsyncIterator[Connection]:
-    heard = Heard()
-    try:
-        streams = reached(
-            setup.url,
-            dict(setup.headers),
-            limit=setup.max_bytes,
-            timeout_s=setup.timeout_s,
-            heard=heard,
-            masked=masked,
-        )
-        async with streams as pair, _greeted(pair) as client:
-            yield Connection(setup, client, clock, heard)
-    except Exception as error:
-        if heard.status:
-            message = f"HTTP status {heard.status}"
-            raise LostError(message) from error
-        raise
-
-
-@asynccontextmanager
-async def _greeted(streams: tuple[Any, Any]) -> AsyncIterator[Any]:
-    """Greet the server behind two streams; yields the library's client."""
-    from mcp import Client
-    from mcp.types import Implementation
-
-    from wakeful import __version__
-
-    @asynccontextmanager
-    async def transport() -> AsyncIterator[tuple[Any, Any]]:
-        yield streams
-
-    about = Implementation(name="wakeful", version=__version__)
-    async with Client(transport(), client_info=about, cache=None) as client:
-        yield client

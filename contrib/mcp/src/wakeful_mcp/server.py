@@ -10,9 +10,10 @@ from typing import Any
 import anyio
 
 from wakeful.types import Clock, Json
-from wakeful_mcp.connection import Connection, LostError, RefusedError, connected, one_line
+from wakeful_mcp.connection import Connection, LostError, RefusedError, one_line
 from wakeful_mcp.definitions import Definition
 from wakeful_mcp.log import log
+from wakeful_mcp.opening import connected
 from wakeful_mcp.setup import Setup
 
 #: Seconds between two attempts, at most; they begin with one second and double.
