@@ -96,6 +96,11 @@ def test_a_server_that_is_down_changes_nothing(desk: Desk, capsys: pytest.Captur
     assert said(capsys)["servers"]["shop"]["status"] == "down"
 
 
+def test_a_file_without_servers_is_told_so(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+    assert desk.command("list") == 2
+    assert "no agent has an MCP server; enable the plugin and add" in capsys.readouterr().err
+
+
 async def test_without_accepted_tools_an_agent_runs_and_says_so(
     wakeful_app: Any, shop: Desk, caplog: pytest.LogCaptureFixture
 ) -> None:

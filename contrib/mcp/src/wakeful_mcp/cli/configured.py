@@ -73,5 +73,10 @@ def configured(file: Path, names: Sequence[str]) -> Configured:
             hint = nearest(name, found) or "; no agent of the file has one"
             message = f"{where}no agent has an MCP server {name!r}{hint}"
             raise NotFoundError(message)
+    if not found:
+        message = (
+            f"{where}no agent has an MCP server; enable the plugin and add [plugins.{PLUGIN}.servers.NAME]"
+        )
+        raise NotFoundError(message)
     chosen = {name: found[name] for name in sorted(names or found)}
     return Configured(chosen, config.folder / next(iter(locks), "mcp.lock.json"), config.secrets)
