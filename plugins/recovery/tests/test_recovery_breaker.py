@@ -119,6 +119,37 @@ def test_wrong_arguments_count_as_failures(run_turn: Callable[..., TurnResult], 
     assert shop.done == []
 
 
+@pytest.mark.parametrize(
+    ("texts", "code"),
+    [
+        (['{"itme":"a"}'] * 4, "UNKNOWN_ARGUMENT"),
+        (['{"b":1,"a":{"y":1,"x":2}}', '{"a":{"x":2,"y":1},"b":1}'] * 2, "UNKNOWN_ARGUMENT"),
+        (["{broken"] * 4, "INVALID_JSON"),
+    ],
+)
+def test_the_same_wrong_arguments_are_named_as_such(
+    run_turn: Callable[..., TurnResult], shop: Any, texts: list[str], code: str
+) -> None:
+    agent = Agent(model="", actions=shop.actions(), plugins=["recovery"])
+    replies = [*(say(calls=[("look_up", text)]) for text in texts), "Done."]
+    ended = run_turn(agent, "Go", replies=replies).calls
+    assert codes(list(ended)) == [code, code, "REPEATED_IDENTICAL_CALL", "REPEATED_IDENTICAL_CALL"]
+    assert f"has failed 3 times, the last time with {code}" in ended[3].text
+    first, last = (
+        {line for line in each.text.splitlines() if line.startswith("**Invalid:**")}
+        for each in (ended[0], ended[3])
+    )
+    assert last == first
+
+
+def test_the_same_unknown_tool_is_named_as_such(run_turn: Callable[..., TurnResult], shop: Any) -> None:
+    agent = Agent(model="", actions=shop.actions(), plugins=["recovery"])
+    replies = [*[say(calls=["look_upp"])] * 3, "Done."]
+    ended = run_turn(agent, "Go", replies=replies).calls
+    assert codes(list(ended)) == ["UNKNOWN_TOOL", "UNKNOWN_TOOL", "REPEATED_IDENTICAL_CALL"]
+    assert "**Did you mean:** `look_up`" in ended[2].text
+
+
 def test_success_resets(steps: Steps, shop: Any) -> None:
     shop.fails |= dict.fromkeys("abcd", ("OUT_OF_STOCK", None))
     calls = [f"look_up {item}" for item in "abcd"]

@@ -6,11 +6,12 @@ taken up by another process counts on. Codes and ``retryable`` decide, never wor
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Sequence
 
 from attrs import frozen
 
-from wakeful.types import Outcome
+from wakeful.types import Outcome, canonical
 from wakeful_recovery.recovery.settings import RecoverySettings
 
 UNAVAILABLE, REPEATED, EXHAUSTED = "ACTION_UNAVAILABLE", "REPEATED_IDENTICAL_CALL", "ATTEMPTS_EXHAUSTED"
@@ -38,6 +39,8 @@ def blocked(
     args: str,
     settings: RecoverySettings,
     changes: Callable[[str], bool],
+    *,
+    refused: bool = False,
 ) -> Blocked | None:
     """Return the first rule that blocks a call, or None.
 
@@ -47,14 +50,14 @@ def blocked(
         args: canonical JSON of the arguments.
         settings: the limits.
         changes: whether an action of that name changes anything, so that a failed call may now succeed.
+        refused: the call's name or arguments are wrong. Of other calls, those that were refused or denied
+            before they ran do not count as failures of the same call: whoever said so decides anew.
     """
     failures = in_a_row(outcomes, action)
     fatal = next((each.code for each in failures if each.code in settings.fatal_codes), "")
     if fatal:
         return Blocked(UNAVAILABLE, f"it ended with {fatal}, so no call of it can succeed in this run")
-    same = _identical(outcomes, action, args, changes)
-    if same and not same[-1].executed:
-        same = []  # refused or denied before it ran: whoever said so decides anew, at once
+    same = [each for each in _identical(outcomes, action, args, changes) if each.executed or refused]
     if same and _final(same[-1]):
         reason = f"exactly this call failed with {same[-1].code}, and the same call cannot succeed"
         return Blocked(REPEATED, reason)
@@ -81,12 +84,24 @@ def _identical(
 ) -> list[Outcome]:
     """Return the failures of one call since something happened that lets it succeed."""
     found: list[Outcome] = []
+    written = _spelling(args)
     for each in outcomes:
         if each.success:
             found = [] if each.action == action or changes(each.action) else found
-        elif (each.action, each.args) == (action, args) and each.code not in RULES and each.code != _OPEN:
-            found.append(each)
+        elif each.action == action and each.code not in RULES and each.code != _OPEN:
+            found += [each] if _spelling(each.args) == written else []
     return found
+
+
+def _spelling(args: str) -> str:
+    """Return arguments with sorted keys at all depths, also those that were refused as they were written."""
+    if not args.startswith('"'):
+        return args
+    written: str = json.loads(args)
+    try:
+        return canonical(json.loads(written))
+    except ValueError:
+        return written
 
 
 def _final(outcome: Outcome) -> bool:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from attrs import frozen
+from attrs import evolve, frozen
 from sqlalchemy import select
 
 from wakeful.hookspecs import hookimpl
@@ -33,6 +33,17 @@ from wakeful_recovery.recovery.settings import RecoverySettings
 
 #: Results of loops: what failed inside is said there, and a loop may try as often as it likes.
 _LOOP = "loop-result"
+#: The kernel's codes for calls that no judge sees.
+_REFUSALS = frozenset(
+    {
+        "INVALID_ARGUMENT",
+        "INVALID_JSON",
+        "MISSING_ARGUMENT",
+        "UNKNOWN_ACTION",
+        "UNKNOWN_ARGUMENT",
+        "UNKNOWN_TOOL",
+    }
+)
 
 
 class Recovery:
@@ -60,12 +71,7 @@ class Recovery:
         """Deny a call that cannot succeed, with the rule's code; loops are exempt."""
         if action.message_type == _LOOP or proposal.parent:
             return None
-        catalogue = self._services.catalogue(run)
-
-        def changes(name: str) -> bool:
-            return name in catalogue and catalogue[name].effect not in {Effect.READ, Effect.FETCH}
-
-        args = canonical(clean(proposal.args))
+        args, changes = canonical(clean(proposal.args)), _changing(self._services, run)
         found = blocked(run.outcomes, action.tool_name, args, self._settings, changes)
         return None if found is None else Judgement(Verdict.DENY, found.reason, code=found.code)
 
@@ -89,9 +95,40 @@ class Teacher:
         if result.success:
             return result
         failures = 0
-        if action is not None and action.message_type != _LOOP and result.code not in RULES:
-            failures = 1 + await _before(ctx, action.tool_name)
+        if action is None or action.message_type != _LOOP:
+            result = await self._stopped(ctx, action, result)
+            if action is not None and result.code not in RULES:
+                failures = 1 + await _before(ctx, action.tool_name)
         return advised(result, action, self.services.catalogue(ctx.run), failures, self.settings)
+
+    async def _stopped(self, ctx: ActionContext, action: Action | None, result: ActionResult) -> ActionResult:
+        """Return the refusal of wrong arguments or a wrong name under the breaker's code, if a rule applies.
+
+        No judge sees such a call. What is wrong with it stays in the result.
+        """
+        if result.code not in _REFUSALS or ctx.tx is None:
+            return result
+        query = select(action_call.c.action, action_call.c.args)
+        rows = await ctx.tx.all(query.where(action_call.c.key == ctx.key, action_call.c.status == "refused"))
+        if not rows:
+            return result
+        ((name, args),) = rows
+        changes = _changing(self.services, ctx.run)
+        found = blocked(ctx.run.outcomes, name, args, self.settings, changes, refused=True)
+        if found is None:
+            return result
+        title = action.name if action else name
+        return evolve(result, code=found.code, message=f"{title} was not run: {found.reason}")
+
+
+def _changing(services: Services, run: Run) -> Callable[[str], bool]:
+    """Return what tells whether an action changes anything."""
+    catalogue = services.catalogue(run)
+
+    def changes(name: str) -> bool:
+        return name in catalogue and catalogue[name].effect not in {Effect.READ, Effect.FETCH}
+
+    return changes
 
 
 async def _before(ctx: ActionContext, action: str) -> int:
