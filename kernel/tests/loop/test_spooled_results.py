@@ -188,4 +188,6 @@ def test_media_are_shown_as_a_note(run_turn: Turn, tmp_path: Path, value: Any, n
         return ActionResult(outputs={"picture": value(tmp_path)})
 
     result = run_turn(Agent(model="", actions=[draw]), "Go", replies=[say(calls=[("draw", {})]), "Done."])
-    assert result.calls[0].text.endswith(f"- `picture`: {note}")
+    shown, _, handle = result.calls[0].text.rpartition(", media:")
+    assert f"{shown}>".endswith(f"- `picture`: {note}")
+    assert len(handle) == len("0123456789ab>")

@@ -13,7 +13,7 @@ from wakeful.loop.plain import plain
 from wakeful.loop.plan import Planned, by_call
 from wakeful.loop.services import Context
 from wakeful.loop.statements import close_nested
-from wakeful.results import apply_stages, artifacts, inlined, nonce, render
+from wakeful.results import apply_stages, artifacts, attached, inlined, nonce, render
 from wakeful.types import (
     Action,
     ActionEnded,
@@ -96,6 +96,7 @@ async def close(live: Live, planned: Sequence[Planned], work: Work, interruption
             numbered = live.journal.close(conn, live.run, rows, keys, puts, status, notices)
             for row, of in zip(numbered, keys, strict=True):
                 close_nested(conn, live.run.id, work.nested.intersection(of), row.seq)
+            attached.keep_all(conn, live.run.conversation, (event.result for event in ended))
             return numbered
 
         numbered = await tx.conclude(conclude)
@@ -126,6 +127,7 @@ async def finish(live: Live, tx: Tx, inv: Invocation, raw: ActionResult, puts: l
     ctx = context(live, action, inv.key, puts)
     ctx.tx = tx
     staged = await inlined(await apply_stages(live.agent.stages, ctx, action, raw), live.store.files)
+    staged = await attached.attached(staged, live.store.files)
     name = action.name if action else inv.call.tool
     mark = nonce(live.run.secret, inv.key)
     try:
@@ -159,6 +161,7 @@ def result_row(live: Live, first: Invocation, ended: Sequence[ActionEnded]) -> R
         "turn_added": live.run.turn,
         "actions": [event.invocation.action for event in ended],
         **artifacts.meta(event.result for event in ended),
+        **attached.meta(event.result for event in ended),
     }
     failed = not any(event.result.success for event in ended)
     items = (Result(first.call.id, "\n\n".join(event.text for event in ended), failed),)

@@ -25,7 +25,7 @@ from wakeful.loop.recorded import load_raw, outcome_unknown
 from wakeful.loop.references import worsened
 from wakeful.loop.statements import append_rows, close_nested, guard, save_state
 from wakeful.policy import judge_one
-from wakeful.results import artifacts
+from wakeful.results import artifacts, attached
 from wakeful.store.tables import action_call, run
 from wakeful.tools.arguments import check_arguments
 from wakeful.types import (
@@ -262,6 +262,7 @@ async def _record(live: Live, inv: Invocation, raw: ActionResult, puts: list[Put
             values = {"status": status, "success": raw.success, "code": raw.code, "result_seq": rows[0].seq}
             conn.execute(update(action_call).where(action_call.c.key == inv.key).values(**values))
             close_nested(conn, live.run.id, [inv.key], rows[0].seq)
+            attached.keep_all(conn, live.run.conversation, [ended.result])
             save_state(conn, live.run.conversation, puts)
             return rows
 
@@ -279,6 +280,6 @@ def _row(live: Live, ended: ActionEnded) -> Row:
     what = "The sub-agent answered" if kind == "sub-agent-result" else "A person decided about"
     text = f"{what} the call {ended.invocation.key}:\n\n{ended.text}"
     meta = {"message_type": kind, "turn_added": run.turn, "actions": [ended.invocation.action]}
-    meta |= artifacts.meta([result])
+    meta |= artifacts.meta([result]) | attached.meta([result])
     source = result.source if trust else ""
     return Row(0, RowKind.LATE_RESULT, (Text("user", text),), run.id, run.turn, run.step, trust, source, meta)

@@ -20,7 +20,7 @@ from wakeful.loop.late import carry_out, decided, drop, held
 from wakeful.loop.live import Live, exceeded
 from wakeful.loop.next import next_step, stepped
 from wakeful.loop.prefix import settled
-from wakeful.results import artifacts
+from wakeful.results import artifacts, attached
 from wakeful.types import (
     Answer,
     Ask,
@@ -257,6 +257,7 @@ async def _end(live: Live, outcome: Outcome) -> Answer:
         conversation=run.conversation,
         usage=run.usage,
         artifacts=artifacts.named(run.rows, outcome.text),
+        media=attached.named(run.rows, outcome.text),
         pending=() if status.ended else pending,
         error="; ".join(filter(None, (outcome.error, *_unmet(live, status)))),
     )

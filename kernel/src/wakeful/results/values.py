@@ -16,7 +16,8 @@ def output(name: str, value: Json) -> str:
     """Return one output as a bullet, with its value beside or below it; media as their type and size."""
     medium = media_of(value)
     if medium is not None:  # its bytes are no use to a model as text
-        return f"- `{name}`: <{medium.type}, {medium.size:,} bytes>"
+        named = f", media:{medium.ref[:12]}" if medium.ref else ""
+        return f"- `{name}`: <{medium.type}, {medium.size:,} bytes{named}>"
     if isinstance(value, list) and value and all(isinstance(item, Mapping) for item in value):
         return f"- `{name}` ({len(value)}):\n\n{table(value)}"
     if isinstance(value, Mapping) and value and all(_scalar(item) for item in value.values()):

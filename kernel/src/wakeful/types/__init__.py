@@ -17,7 +17,7 @@ from wakeful.types.actions import (
     tool_name,
 )
 from wakeful.types.agent import PAYLOAD, ActionChange, AgentView, Limits, Retry
-from wakeful.types.artifacts import Artifact, ContentWriter, Files, Spooled
+from wakeful.types.artifacts import Artifact, ContentWriter, Files, Medium, Spooled
 from wakeful.types.deciding import (
     AgentType,
     Ask,
@@ -202,6 +202,7 @@ __all__ = [
     "Limits",
     "Lineage",
     "Marks",
+    "Medium",
     "MessageChanged",
     "Middleware",
     "Model",

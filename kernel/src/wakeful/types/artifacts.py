@@ -86,6 +86,23 @@ class ContentWriter(Protocol):
         ...
 
 
+@frozen
+class Medium:
+    """An image, sound or document that a result gave and no plugin keeps as an artifact.
+
+    Args:
+        handle: written in texts, e.g. ``media:3f2a91c07be4``; an answer carries the media it names.
+        type: its media type, e.g. ``image/png``.
+        size: bytes.
+        ref: reference of its content in the file store.
+    """
+
+    handle: str
+    type: str
+    size: int
+    ref: str
+
+
 class Files(Protocol):
     """Large contents beside the database, each stored once under the hash of its bytes.
 

@@ -12,7 +12,7 @@ from attrs import field, frozen
 
 from wakeful.types.actions import Action, ActionResult
 from wakeful.types.agent import AgentView, Limits
-from wakeful.types.artifacts import Files
+from wakeful.types.artifacts import Files, Medium
 from wakeful.types.enums import Disposition, RowKind, RunStatus, Trust
 from wakeful.types.json import Json
 from wakeful.types.prompt import Epoch, Fragment, Kept, Reply, Sent, Usage
@@ -293,6 +293,7 @@ class Answer:
         reaction: the reaction for ``react_only``, or None.
         usage: what the run used.
         artifacts: handles of the artifacts the answer names.
+        media: the media that it names.
         pending: ids of requests that wait for a person.
         error: what went wrong, for a failed run.
     """
@@ -305,5 +306,6 @@ class Answer:
     reaction: str | None = None
     usage: Usage = Usage()
     artifacts: tuple[str, ...] = ()
+    media: tuple[Medium, ...] = ()
     pending: tuple[str, ...] = ()
     error: str = ""
