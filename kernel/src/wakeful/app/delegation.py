@@ -7,6 +7,7 @@ follows as a late result, in whatever process it ends.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Coroutine, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,7 +16,7 @@ from sqlalchemy import Connection
 
 from wakeful.app.desk import stored_answer
 from wakeful.app.engine import Engine
-from wakeful.loop.below import child_of, conversation_of, hold, undone, waiting
+from wakeful.loop.below import child_of, conversation_of, fence_of, hold, undone, waiting
 from wakeful.loop.changes import KEY, OWN, changes_of, dump_changes, passed_on
 from wakeful.loop.ends import Outcome
 from wakeful.loop.live import Live
@@ -36,7 +37,7 @@ from wakeful.types import (
     RunStatus,
     failure,
 )
-from wakeful.waiting import outlast
+from wakeful.waiting import outlast, stop
 
 if TYPE_CHECKING:
     from wakeful.loop.agent import BuiltAgent
@@ -123,10 +124,36 @@ class Delegation:
         async def meant() -> bool:
             return not parent.abandoned
 
+        task = asyncio.ensure_future(self.engine.runs.complete(run_id, work, meant))
         try:
-            return await self.engine.runs.complete(run_id, work, meant)
+            while not await self._within(task):
+                if await self._lost(run_id):
+                    self.engine.runs.forsake(run_id)
+                    await stop(task)
+                    return await self._elsewhere(run_id)
+            return task.result()
         except FencedError:
             return await self._elsewhere(run_id)
+        finally:
+            await outlast(stop(task))
+
+    async def _within(self, task: asyncio.Future[Answer]) -> bool:
+        """Wait for the end of a task, but not for long; return whether it has come."""
+        timer = asyncio.ensure_future(self.engine.ambient.clock.sleep(LOOK_S))
+        try:
+            either: set[asyncio.Future[Any]] = {task, timer}
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            await stop(timer)
+        return task.done()
+
+    async def _lost(self, run_id: str) -> bool:
+        """Return whether another process has taken a run that is executed here, e.g. to cancel it."""
+        live = self.engine.runs.lives.get(run_id)
+        if live is None:
+            return False
+        fence = await self.engine.store.read(lambda conn: fence_of(conn, run_id))
+        return fence != live.run.fence
 
     async def _elsewhere(self, run_id: str) -> Answer | None:
         """Wait for a run that another process has taken, e.g. to cancel it."""

@@ -192,6 +192,11 @@ class Engine:
         Returns:
             False if another process has taken the run or the item over.
         """
+        inside = self.runs.inside(due.run_id)
+        if inside is not None:  # a part of another run of this process: what wants it ended ends it there
+            inside.cancel()
+            await asyncio.wait({inside})
+            return True
         try:
             work, meant = self._execute(due, claim), partial(self._cancels, claim, due.run_id)
             answer = await self.runs.complete(due.run_id, work, meant)

@@ -107,6 +107,11 @@ class Runs:
         task = self.tasks.get(run_id)
         return task.cancel() if task is not None else False
 
+    def inside(self, run_id: str) -> asyncio.Task[Answer] | None:
+        """Return what executes a run here as a part of the run that delegated it; None if nothing does."""
+        live = self.lives.get(run_id)
+        return self.tasks.get(run_id) if live is not None and live.parent is not None else None
+
     def abandon(self) -> None:
         """Forsake the runs that nobody here waits for."""
         for run_id in self.tasks:

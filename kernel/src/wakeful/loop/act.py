@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from attrs import field, frozen
 
+from wakeful.loop.below import WAITS
 from wakeful.loop.close import Work, close, context
 from wakeful.loop.execute import execute
 from wakeful.loop.inner import Inner
@@ -132,4 +133,6 @@ async def _one(live: Live, item: Planned, work: Work, gate: asyncio.Semaphore, i
         finally:
             await outlast(inner.flush())
         work.results[inv.key] = live.redactor.result(result)
+        if result.code == WAITS and action.owner == "kernel":
+            return  # stored already, so that the sub-agent's answer finds it
         await settle(live.journal.result(live.run, inv.key, work.results[inv.key], puts=puts))

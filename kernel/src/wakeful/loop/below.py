@@ -67,6 +67,11 @@ def over(conn: Connection, run_id: str) -> bool:
     return conn.execute(select(run.c.status).where(run.c.id == run_id)).scalar() not in _OPEN
 
 
+def fence_of(conn: Connection, run_id: str) -> int:
+    """Return which execution of a run may write."""
+    return int(conn.execute(select(run.c.fence).where(run.c.id == run_id)).scalar_one())
+
+
 def undone(conn: Connection, run_id: str) -> bool:
     """Return whether a run that waits has decisions that nobody has acted on."""
     query = select(action_call.c.key).join(run, run.c.id == action_call.c.run_id)
