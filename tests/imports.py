@@ -11,7 +11,8 @@ from attrs import frozen
 #: Kernel modules import from lower levels only; modules of one level do not know each other.
 LEVELS = (
     {"types"},
-    {"config", "store", "system", "waiting"},
+    {"config", "store", "system"},
+    {"waiting"},
     {"hookspecs"},
     {"plugins"},
     {"models", "perception", "policy", "prompt", "results", "runtime", "tools"},

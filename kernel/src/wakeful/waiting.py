@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Coroutine
 from typing import Any, TypeVar
 
+from wakeful.system import SystemClock
 from wakeful.types import Clock
 
 T = TypeVar("T")
@@ -21,14 +22,42 @@ async def within(clock: Clock, seconds: float, work: Coroutine[Any, Any, T]) -> 
         TimeoutError: the time is over; ``work`` was cancelled and had a moment to clean up.
     """
     task = asyncio.ensure_future(work)
-    timer = asyncio.ensure_future(clock.sleep(seconds))
     try:
-        await asyncio.wait({task, timer}, return_when=asyncio.FIRST_COMPLETED)
+        await first(clock, seconds, task)
         if task.done():
             return task.result()
         raise TimeoutError
     finally:
-        await stop(task, timer)
+        await stop(task)
+
+
+async def first(clock: Clock, seconds: float | None, *futures: asyncio.Future[Any]) -> None:
+    """Wait until one of ``futures`` is done, for at most ``seconds`` of ``clock``; None is for ever."""
+    if _real(clock, seconds):
+        await asyncio.wait(futures, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        return
+    timer = asyncio.ensure_future(clock.sleep(seconds or 0.0))
+    try:
+        await asyncio.wait({*futures, timer}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        await stop(timer)
+
+
+async def every(clock: Clock, seconds: float | None, *futures: asyncio.Future[Any]) -> None:
+    """Wait until all of ``futures`` are done, for at most ``seconds`` of ``clock``; None is for ever."""
+    if _real(clock, seconds):
+        await asyncio.wait(futures, timeout=seconds)
+        return
+    together = asyncio.ensure_future(asyncio.wait(futures))
+    try:
+        await first(clock, seconds, together)
+    finally:
+        await stop(together)
+
+
+def _real(clock: Clock, seconds: float | None) -> bool:
+    """Whether the event loop can measure the time, which costs less than a task that sleeps."""
+    return seconds is None or isinstance(clock, SystemClock)
 
 
 async def stop(*tasks: asyncio.Future[Any]) -> None:

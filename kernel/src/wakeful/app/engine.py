@@ -37,7 +37,7 @@ from wakeful.types import (
     WorkRuntime,
     WorkStatus,
 )
-from wakeful.waiting import outlast, stop
+from wakeful.waiting import first, outlast
 
 #: Seconds between looks at a run that another process may be executing.
 LOOK_S = 1.0
@@ -102,12 +102,7 @@ class Engine:
     async def _answer(self, run_id: str, waiter: Waiter) -> Answer:
         """Wait for the answer; another process may be the one that stores it."""
         while True:
-            timer = asyncio.ensure_future(self.ambient.clock.sleep(LOOK_S))
-            either: set[asyncio.Future[Any]] = {waiter.answer, timer}
-            try:
-                await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
-            finally:
-                await stop(timer)
+            await first(self.ambient.clock, LOOK_S, waiter.answer)
             if waiter.answer.done():
                 return waiter.answer.result()
             if run_id not in self.runs.lives:

@@ -15,7 +15,7 @@ from wakeful.loop.live import Live
 from wakeful.loop.plan import Planned, ask_people, plan, propose, unplanned
 from wakeful.loop.references import worsened
 from wakeful.types import ActionStarted, Call, CallJudged, Final, Verdict
-from wakeful.waiting import outlast, settle, stop, uncancel
+from wakeful.waiting import every, outlast, settle, stop, uncancel
 
 #: Calls of one step that run at the same time; more wait their turn.
 PARALLEL = 32
@@ -100,19 +100,14 @@ async def _execute(live: Live, planned: Sequence[Planned], work: Work) -> str:
     inner = Inner(live, planned, work)
     tasks = [asyncio.ensure_future(_one(live, item, work, gate, inner)) for item in allowed]
     left = live.remaining
-    timer = [] if left is None else [asyncio.ensure_future(live.clock.sleep(max(left, 0.0)))]
     try:
-        pending = set(tasks)
-        while pending:
-            done, _ = await asyncio.wait({*pending, *timer}, return_when=asyncio.FIRST_COMPLETED)
-            pending -= done
-            if timer and timer[0] in done and pending:
-                code = "RUN_LIMIT"
-                break
+        await every(live.clock, None if left is None else max(left, 0.0), *tasks)
+        if not all(task.done() for task in tasks):
+            code = "RUN_LIMIT"
     except asyncio.CancelledError:
         uncancel()
         code = "CANCELLED"
-    _, again = await outlast(stop(*tasks, *timer))
+    _, again = await outlast(stop(*tasks))
     for task in tasks:
         if task.done() and not task.cancelled():
             task.result()  # a failure of the store itself must not be lost

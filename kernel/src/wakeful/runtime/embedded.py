@@ -17,7 +17,7 @@ from wakeful.runtime.keeping import Keeper
 from wakeful.runtime.outcomes import Outcomes
 from wakeful.store.engine import Store
 from wakeful.types import Claim, Clock, Handler, RuntimeCaps, StoreError, WorkItem, WorkStatus
-from wakeful.waiting import settle, stop
+from wakeful.waiting import first, settle, stop
 
 log = logging.getLogger("wakeful")
 
@@ -251,9 +251,8 @@ class EmbeddedRuntime:
         if seconds <= 0 or self._wake.is_set():
             await asyncio.sleep(0)
             return
-        timer = asyncio.ensure_future(self.clock.sleep(seconds))
         woken = asyncio.ensure_future(self._wake.wait())
         try:
-            await asyncio.wait((timer, woken), return_when=asyncio.FIRST_COMPLETED)
+            await first(self.clock, seconds, woken)
         finally:
-            await stop(timer, woken)
+            await stop(woken)
