@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from wakeful.testing import FakeClock
-from wakeful.types import ActionEnded, ActionResult, Trust
+from wakeful.types import ActionEnded, ActionResult, ActionStarted, Trust
 
 
 async def results(app: Any, text: str = "Go") -> list[ActionResult]:
@@ -89,26 +89,30 @@ async def test_a_call_that_is_never_answered_times_out_and_others_go_on(
 ) -> None:
     clock = FakeClock()
     both: Any = [("mcp_h_hang", {}), ("mcp_h_count", {})]
-    async with wakeful_app(hostile(timeout_s=7).agent(both, ("mcp_h_count", {})), clock=clock) as app:
+    agent = hostile(timeout_s=7).agent(("mcp_h_plain", {}), "Here.", both, ("mcp_h_count", {}))
+    async with wakeful_app(agent, clock=clock) as app:
+        assert (await only(app)).success  # it is connected before time moves
         turn = asyncio.create_task(results(app))
         while not turn.done():
             await asyncio.wait({turn}, timeout=0.3)
-            clock.advance(2)
+            clock.advance(0.5)
         hung, beside, after = turn.result()
     assert (hung.code, hung.message) == ("TIMEOUT", "mcp_h_hang did not end within 7 s")
-    assert beside.outputs["text"].startswith("2 calls of process ")
+    assert beside.outputs["text"].startswith("3 calls of process ")
     # The same process: one call that hangs is no reason to end what others use.
-    assert after.outputs["text"] == beside.outputs["text"].replace("2 calls", "3 calls")
+    assert after.outputs["text"] == beside.outputs["text"].replace("3 calls", "4 calls")
 
 
 async def test_cancelling_a_run_ends_its_call(wakeful_app: Any, hostile: Any) -> None:
-    async with wakeful_app(hostile().agent(("mcp_h_hang", {}))) as app:
-        stream = app.stream("agent", "Go", conversation="c")
-        async for event in stream:
-            if type(event).__name__ == "ActionStarted":
+    codes: list[str] = []
+    async with wakeful_app(hostile().agent(("mcp_h_hang", {}), ("mcp_h_count", {}))) as app:
+        async for event in app.stream("agent", "Go", conversation="c"):
+            if isinstance(event, ActionStarted):
                 await app.cancel(event.invocation.key.partition("/")[0])
             if isinstance(event, ActionEnded):
-                assert event.result.code == "CANCELLED"
+                codes.append(event.result.code)
+        assert codes == ["CANCELLED"]
+        assert (await only(app)).success  # the server serves others on
 
 
 @pytest.mark.parametrize(
