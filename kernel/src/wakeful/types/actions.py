@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING
 
 from attrs import field, frozen
@@ -148,51 +148,6 @@ class ActionResult:
     bounded: bool = False
     final: Final | None = None
     artifacts: tuple[Artifact, ...] = ()
-
-
-def failure(code: str, message: str, recovery: ErrorRecovery | None = None) -> ActionResult:
-    """Return a failed result that is the kernel's own word, and so trusted."""
-    return ActionResult(success=False, code=code, message=message, recovery=recovery, trust=Trust.TRUSTED)
-
-
-class ActionError(Exception):
-    """Raised by an action to fail with its own code.
-
-    Args:
-        code: e.g. ``NO_SUCH_CUSTOMER``.
-        message: one line for the model.
-        retryable: whether the same call may succeed later; None = unknown.
-        suggestion: what to do instead.
-        suggested: near values, the nearest first; see :func:`wakeful.types.near`.
-        invalid: what is wrong with single arguments.
-        example: arguments that would do.
-        next_actions: tool names of actions that help.
-    """
-
-    def __init__(
-        self,
-        code: str,
-        message: str,
-        *,
-        retryable: bool | None = None,
-        suggestion: str = "",
-        suggested: Sequence[object] = (),
-        invalid: Sequence[InvalidParam] = (),
-        example: Json = None,
-        next_actions: Sequence[str] = (),
-    ) -> None:
-        """Keep what the failed result will say."""
-        super().__init__(f"{code}: {message}")
-        self.code, self.message = str(code), str(message)
-        values = [suggested] if isinstance(suggested, str) else suggested  # one value is no list of letters
-        self.recovery = ErrorRecovery(
-            retryable=retryable,
-            suggestion=suggestion,
-            suggested_values=tuple(str(value) for value in values),
-            invalid_params=tuple(invalid),
-            valid_example=example,
-            suggested_next_actions=tuple(next_actions),
-        )
 
 
 Runner = Callable[[Mapping[str, Json], "ActionContext"], Awaitable[ActionResult]]
