@@ -53,6 +53,17 @@ def test_it_ends_with_the_table(office: tuple[Path, str]) -> None:
     assert last[:2] == ["9", "11"]
 
 
+def test_it_says_what_the_prompts_would_cost(office: tuple[Path, str]) -> None:
+    line = next(line for line in office[1].splitlines() if line.startswith("Prompt cache: 9 requests"))
+    hit, cached, plain, in_system = re.fullmatch(
+        r".*hit ratio ([\d.]+);.* (?:[\d,]+) tokens, ([\d.]+) of .* \(([\d,]+)\) and ([\d.]+) of .*", line
+    ).groups()  # type: ignore[union-attr]
+    assert float(hit) > 0.75
+    assert float(cached) < 0.4
+    assert int(plain.replace(",", "")) > 10_000
+    assert float(in_system) < 0.6
+
+
 def test_the_answer_agrees_with_the_database(office: tuple[Path, str]) -> None:
     folder, printed = office
     fresh = folder.parent / "fresh"

@@ -4,9 +4,9 @@
 
 A conversation of six steps with state that changes in each, once with the cache plugin and once with a layout
 that puts the state into the system text, in turn, round after round. ``read`` is the engine's own
-``cached_tokens`` as a share of what was sent before, the first token is timed from the start of the step; both
-from step 2 on, the least share and the median time of the rounds. It needs wakeful-llamacpp and a model (its
-README says which).
+``cached_tokens`` as a share of what was sent before, the first token timed from the start of the step: both
+from step 2 on, the least share and the median time of the rounds. It needs wakeful-llamacpp and a model
+(its README says which).
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ INSTRUCTIONS = "You are the desk of Ada Ltd. Answer in one short sentence. " + "
 QUESTION = (
     "Step {n}: a customer writes that invoice {n}12 of Bolt Ltd is still open, that the goods came late, that"
     " two of the nine boxes were damaged, and that they would pay the rest at once if somebody called them."
-    " Their last three invoices were paid in time, the one before it eleven days late. What should we do next,"
-    " who should do it, and by when?"
+    " Their last three invoices were paid in time, the one before it eleven days late. What should we do"
+    " next, who should do it, and by when?"
 )
 #: State that was there before and stays as it is.
 STANDING = 8
@@ -111,7 +111,8 @@ async def measured(model: str, rounds: int) -> dict[str, Any]:
     """Return the figures."""
     from wakeful_cache import Cache
 
-    cached, plain = [], []
+    cached: list[list[dict[str, float]]] = []
+    plain: list[list[dict[str, float]]] = []
     for _ in range(rounds):
         for layout, into in ((Cache, cached), (StateInSystem, plain)):
             with TemporaryDirectory() as folder:

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+CONVERSATION = "demo"
 QUESTIONS = (
     "Who owes us money, and how much?",
     "Is there anything new in the inbox?",
@@ -54,6 +55,7 @@ async def _play(path: Path) -> bool:
 
     import wakeful
     from wakeful.types import RunEnded, RunStatus
+    from wakeful_demo.price import prices, read_prompts
     from wakeful_demo.show import Show
 
     show = Show(Console())
@@ -61,7 +63,7 @@ async def _play(path: Path) -> bool:
     async with wakeful.open(path) as app:
         for question in QUESTIONS:
             show.ask(question)
-            async for event in app.stream("desk", question, conversation="demo", user="ana"):
+            async for event in app.stream("desk", question, conversation=CONVERSATION, user="ana"):
                 show.event(event)
                 if isinstance(event, RunEnded):
                     show.answer(event.answer)
@@ -69,5 +71,7 @@ async def _play(path: Path) -> bool:
             if failed:
                 show.console.print("The demonstration stops here: this turn failed.")
                 break
+        prompts = await app.store.read(lambda conn: read_prompts(conn, CONVERSATION))
     show.table()
+    show.prices(prices(prompts))
     return failed

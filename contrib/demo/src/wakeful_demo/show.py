@@ -18,6 +18,7 @@ from wakeful.types import (
     Usage,
     canonical,
 )
+from wakeful_demo.price import Prices
 
 #: Characters shown of a call's arguments and of its result.
 SHOWN = 100
@@ -86,6 +87,11 @@ class Show:
             self.console.print(
                 "Token counts are estimates (four characters to a token): a script reports none."
             )
+
+    def prices(self, found: Prices | None) -> None:
+        """Print what the prompts would cost."""
+        if found is not None:
+            self.console.print(found.line, highlight=False)
 
     def _line(self, label: str, text: str) -> None:
         self.console.print(Styled.assemble((f"{label:<17}", "dim"), text))
