@@ -10,7 +10,9 @@ from attrs import evolve
 
 from wakeful import Agent
 from wakeful.testing import TurnResult, say
-from wakeful.types import ActionEnded
+from wakeful.types import ActionEnded, Outcome
+from wakeful_recovery.recovery import RecoverySettings
+from wakeful_recovery.recovery.breaker import blocked
 
 Steps = Callable[..., list[ActionEnded]]
 
@@ -192,6 +194,14 @@ def test_loops_are_exempt(run_turn: Callable[..., TurnResult], shop: Any) -> Non
     ended = run_turn(agent, "Go", replies=replies).calls
     assert codes(list(ended)) == ["SOME_FAILED"] * 7
     assert not any("in a row" in each.text for each in ended)
+
+
+def test_a_call_with_an_unknown_outcome_is_no_failure() -> None:
+    lost = Outcome("run/1/0", "pay", '{"euros":5}', success=False, code="OUTCOME_UNKNOWN", retryable=False)
+    failed = evolve(lost, code="DECLINED")
+    settings = RecoverySettings()
+    assert blocked([lost] * 9, "pay", '{"euros":5}', settings, lambda name: True) is None
+    assert blocked([failed], "pay", '{"euros":5}', settings, lambda name: True) is not None
 
 
 def test_the_limits_are_settings(steps: Steps, shop: Any) -> None:
