@@ -12,7 +12,7 @@ from wakeful import Agent, action
 from wakeful.store.maintain import upgrade
 from wakeful.testing import Database, FakeClock, TurnResult, say
 from wakeful.types import ActionEnded, Trust
-from wakeful_spillover.people import LINEAGE
+from wakeful_spillover.tables import LINEAGE
 
 
 @pytest.fixture(scope="session")

@@ -28,7 +28,7 @@ from wakeful.store.contents import sweep
 from wakeful.store.maintain import upgrade
 from wakeful.system import SystemClock
 from wakeful.testing import ScriptedModel, say
-from wakeful_spillover.people import LINEAGE
+from wakeful_spillover.tables import LINEAGE
 
 #: What touches files, as Python's audit events name it.
 EVENTS = {"open", "os.rename", "os.remove", "os.utime", "os.mkdir"}
@@ -57,7 +57,7 @@ class Ahead(SystemClock):
 
 def agent(folder: Path) -> Agent:
     """Return the agent; both calls are in one step."""
-    replies = [say(calls=["give", "more"]), "See [A], [B] and [C]."]
+    replies: list[Any] = [say(calls=["give", "more"]), "See [A], [B] and [C]."]
     actions = [give, more]
     store = f"sqlite:///{folder}/wakeful.db"
     return Agent(

@@ -8,11 +8,15 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from sqlalchemy import create_engine
 
 from wakeful import ActionResult, Agent, action
 from wakeful.testing import Database, ScriptedModel, TurnResult, say
 from wakeful.types import Directive, Trust
 from wakeful_spillover.handles import handle, number_of
+from wakeful_spillover.tables import artifact, metadata
 
 RECORDS = [
     {"id": number, "name": f"Customer number {number}", "paid": number % 2 == 0, "sum": number / 4}
@@ -207,7 +211,7 @@ async def test_handles_and_answers_survive_in_another_process(wakeful_app: Any, 
         assert events[-1].answer.artifacts == ("AD",)
         ended = next(event for event in events if hasattr(event, "result"))
         assert (ended.result.outputs["total"], ended.result.outputs["lines"]) == (30_000, "1: 29")
-        state = app.agents["agent"].model.requests[-1].items[-1].text  # type: ignore[attr-defined]  # scripted
+        state = app.agents["agent"].model.requests[-1].items[-1].text
     assert "- [A] … [J]: 10 earlier ones\n- [K] text from give, " in state
     assert state.count("\n- [") == 21
 
@@ -260,3 +264,15 @@ def test_a_result_is_spilled_once(ask: Any) -> None:
     assert len(asked.ended.text) <= 8_000
     assert asked.ended.result.artifacts == ()
     assert asked.out["next"] == len(asked.rows) + 1
+
+
+def test_the_migration_makes_the_table_of_the_code(store: Database) -> None:
+    engine = create_engine(store.url)
+    with engine.connect() as connection:
+
+        def mine(name: str | None, kind: str, _: object) -> bool:
+            return kind != "table" or name == artifact.name
+
+        context = MigrationContext.configure(connection, opts={"include_name": mine})
+        assert compare_metadata(context, metadata) == []
+    engine.dispose()

@@ -16,7 +16,7 @@ from wakeful import Agent, action
 from wakeful.cli.main import main
 from wakeful.testing import Database, TurnResult, say
 
-DEALS = [
+DEALS: list[dict[str, Any]] = [
     {
         "id": f"crm-{number}",
         "owner": f"o{number % 3}",

@@ -5,10 +5,6 @@ from wakeful.testing import PluginConformance
 
 class TestSpillover(PluginConformance):
     plugin = "spillover"
-
-
-class TestSpilloverWithEverythingSet(PluginConformance):
-    plugin = "spillover"
     settings = {
         "threshold_chars": 3000,
         "rows": 10,

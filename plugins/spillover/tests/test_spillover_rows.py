@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import statistics
 from collections import defaultdict
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -36,7 +37,7 @@ def is_(column: str, op: str, value: Any = None, **more: Any) -> dict[str, Any]:
     return {"column": column, "op": op, "value": value, **more}
 
 
-CASES = [
+CASES: list[tuple[dict[str, Any], Callable[[dict[str, Any]], Any]]] = [
     (is_("amount", "gt", 100_000), lambda d: d["amount"] is not None and d["amount"] > 100_000),
     (is_("amount", "eq", "100000"), lambda d: d["amount"] == 100_000),
     (is_("amount", "le", "2500.0"), lambda d: d["amount"] is not None and d["amount"] <= 2500),
@@ -222,7 +223,9 @@ def test_names_and_values_are_never_sql(ask: Any) -> None:
 
 
 def test_a_large_table_is_asked_through_its_file(ask: Any) -> None:
-    rows = [{"id": number, "Id": f"v{number % 7}", "f": number / 3} for number in range(5000)]
+    rows: list[dict[str, Any]] = [
+        {"id": number, "Id": f"v{number % 7}", "f": number / 3} for number in range(5000)
+    ]
     asked = ask(
         [lambda: iter(rows)],
         "artifact_rows",

@@ -3,53 +3,35 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, TypeVar, get_args
+from typing import Any, TypeVar, get_args
 
 from attrs import frozen
 
 from wakeful.cli.exits import Exit
 from wakeful.cli.output import note, say, say_json, say_table
-from wakeful.config import load_config
 from wakeful.results.values import scalar
-from wakeful.store.engine import Store
-from wakeful.store.files import FileStore
-from wakeful.store.urls import parse
-from wakeful.system import SystemClock
 from wakeful.types import (
     ActionError,
     ActionResult,
     ConfigError,
     Json,
-    Lineage,
-    NotFoundError,
     Problem,
     nearest,
 )
-from wakeful_spillover.actions import Questions
 from wakeful_spillover.conditions import Filter, Op
 from wakeful_spillover.describe import names, size
-from wakeful_spillover.engine import Engine
+from wakeful_spillover.desk import Desk, opened
 from wakeful_spillover.export import write
-from wakeful_spillover.jobs import Runner
 from wakeful_spillover.rows import Aggregate, AggregateOp
-from wakeful_spillover.shelf import find, query
-from wakeful_spillover.sources import PREPARE_S, Sources
+from wakeful_spillover.shelf import query
+from wakeful_spillover.sources import PREPARE_S
 from wakeful_spillover.tables import Stored, load
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from sqlalchemy import Executable
 
 _T = TypeVar("_T")
 
-LINEAGE = Lineage("spillover", ("wakeful_spillover:migrations",))
-#: Seconds and memory for people, who can press Ctrl-C.
-SECONDS, MEMORY_MB = 300.0, 512
 #: Rows or lines of a preview.
 PREVIEW = 10
 
@@ -69,64 +51,6 @@ class Wanted:
     context: int
     start: int
     limit: int
-
-
-class Desk:
-    """The artifacts of a database, for one command. It is what questions need of an agent's services."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._engine = Engine(MEMORY_MB)
-        runner = Runner(SECONDS)
-        self.sources = Sources(self._engine, runner)
-        self.questions = Questions(self, self._engine, runner, self.sources)  # type: ignore[arg-type]  # reads only
-        self.engine, self.runner = self._engine, runner
-
-    @property
-    def files(self) -> FileStore:
-        """Where large contents are."""
-        return self._store.files
-
-    async def read(self, statement: Executable) -> Sequence[Any]:
-        """Run a SELECT."""
-        return await self._store.read(lambda conn: conn.execute(statement).all())
-
-    async def find(self, conversation: str, handle: str) -> Stored:
-        """Return an artifact.
-
-        Raises:
-            NotFoundError: it is not there; names those that are.
-        """
-        try:
-            return await find(self, conversation, handle)  # type: ignore[arg-type]  # reads only
-        except ActionError as error:
-            advice = error.recovery.suggestion if error.recovery else ""
-            raise NotFoundError(f"{error.message}: conversation {conversation!r}. {advice}".strip()) from None
-
-    async def close(self) -> None:
-        """End what was opened."""
-        await self.sources.close()
-        await asyncio.to_thread(self._engine.close)
-        await self._store.close()
-
-
-@asynccontextmanager
-async def opened(file: Path) -> AsyncIterator[Desk]:
-    """Open the database of a configuration; nothing is made.
-
-    Raises:
-        ConfigError: the file is wrong.
-        StoreError: the database is missing or cannot be used.
-    """
-    config = load_config(file)
-    target = parse(config.store.url)
-    if target.memory:
-        raise NotFoundError(f"{target.label}: lasts as long as a program; it has no artifacts")
-    desk = Desk(await Store.open(config.store.url, lineages=[LINEAGE], create=False, clock=SystemClock()))
-    try:
-        yield desk
-    finally:
-        await desk.close()
 
 
 def list_artifacts(file: Path, conversation: str, *, as_json: bool) -> int:

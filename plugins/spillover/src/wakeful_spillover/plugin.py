@@ -14,6 +14,7 @@ from wakeful_spillover.manifest import manifest
 from wakeful_spillover.settings import SpilloverSettings
 from wakeful_spillover.sources import Sources
 from wakeful_spillover.stage import Bound
+from wakeful_spillover.tables import LINEAGE
 
 
 class Spillover:
@@ -32,7 +33,7 @@ class Spillover:
     @hookimpl
     def store_tables(self) -> Sequence[Lineage]:
         """Bring the table of artifacts."""
-        return [Lineage("spillover", ("wakeful_spillover:migrations",))]
+        return [LINEAGE]
 
     @hookimpl
     def result_stages(self, agent: AgentView) -> Sequence[Stage]:  # noqa: ARG002  # the hook's signature

@@ -22,8 +22,11 @@ from sqlalchemy import (
 )
 
 from wakeful.store.columns import UTCDateTime
-from wakeful.types import Artifact, Trust
+from wakeful.types import Artifact, Lineage, Trust
 from wakeful_spillover.handles import handle
+
+#: The migrations that make the table.
+LINEAGE = Lineage("spillover", ("wakeful_spillover:migrations",))
 
 metadata = MetaData(
     naming_convention={"pk": "pk_%(table_name)s", "fk": "fk_%(table_name)s_%(column_0_name)s"}
