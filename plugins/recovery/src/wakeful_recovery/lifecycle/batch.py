@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 
-from attrs import asdict, frozen
+from attrs import asdict, field, frozen
 
 from wakeful.types import (
     Call,
@@ -48,7 +48,7 @@ class Batch:
     """Expires and compacts results that are due; long arguments of old calls shrink with them."""
 
     settings: LifecycleSettings
-    services: Services
+    services: Services = field(repr=False)
     name: str = "expiry"
     order: int = 0
     between_runs: bool = True

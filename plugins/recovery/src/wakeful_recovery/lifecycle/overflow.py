@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from attrs import frozen
+from attrs import field, frozen
 
 from wakeful.types import Change, ChangeKind, RowKind, Run, Text, View
 from wakeful_recovery.lifecycle.ages import Aged, results
@@ -25,7 +25,7 @@ class Overflow:
 
     name: str
     order: int
-    propose: Propose
+    propose: Propose = field(repr=False)
     share: float = 1.0
     until: float = ENOUGH
     between_runs: bool = False
