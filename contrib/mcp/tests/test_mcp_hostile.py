@@ -45,11 +45,11 @@ async def test_media_are_stored_and_named(wakeful_app: Any, hostile: Any) -> Non
         texts = [event.text for event in events if isinstance(event, ActionEnded)]
         assert await app.agents["agent"].services["mcp"].files.get(image["image"].ref) == b"x" * 30_001
     assert image["text"] == "a picture"
-    assert "- `image`: <image/png, 30,001 bytes>" in texts[0]
+    assert "- `image`: <image/png, 30,001 bytes" in texts[0]
     assert len(texts[0]) < 200
     assert files["resources"] == [{"uri": "file:///a.txt", "text": "inside"}, {"uri": "file:///b.bin"}]
     assert files["links"] == [{"uri": "file:///c.txt", "name": "c"}]
-    assert "- `file`: <application/x, 5 bytes>" in texts[1]
+    assert "- `file`: <application/x, 5 bytes" in texts[1]
 
 
 @pytest.mark.parametrize(
