@@ -1,0 +1,135 @@
+"""A harness as a subprocess: everything it can do wrong has a limit, and nothing of it stays."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from attrs import define, field
+
+from wakeful.types import Json
+
+#: Characters of what a harness wrote to standard error that its failure quotes.
+QUOTED: Final = 300
+#: Bytes taken from standard error at once.
+_CHUNK: Final = 4_096
+#: Variables of the environment that every program may need; secrets are not among them.
+_ENVIRONMENT: Final = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "SYSTEMROOT")
+
+
+class HarnessError(Exception):
+    """The harness cannot go on; the text is the run's error."""
+
+
+@define(eq=False)
+class Process:
+    """A running harness.
+
+    Args:
+        process: in a session of its own, so that what it starts ends with it.
+        lines: most lines it may send for one step.
+    """
+
+    process: asyncio.subprocess.Process
+    lines: int
+    _said: bytes = field(default=b"", init=False)
+    _drain: asyncio.Task[None] = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._drain = asyncio.ensure_future(self._listen())
+
+    @classmethod
+    async def start(
+        cls, command: Sequence[str], folder: Path, names: Sequence[str], line_bytes: int, lines: int
+    ) -> Process:
+        """Start a harness.
+
+        Args:
+            command: program and arguments.
+            folder: where it runs.
+            names: more variables of the environment that it is given.
+            line_bytes: longest line that is read.
+            lines: most lines for one step.
+
+        Raises:
+            HarnessError: the program cannot be started.
+        """
+        env = {name: os.environ[name] for name in (*_ENVIRONMENT, *names) if name in os.environ}
+        pipe = asyncio.subprocess.PIPE
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *command,
+                stdin=pipe,
+                stdout=pipe,
+                stderr=pipe,
+                cwd=folder,
+                env=env,
+                limit=line_bytes,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise HarnessError(f"the harness cannot be started: {error.strerror or error}") from error
+        return cls(process, lines)
+
+    async def send(self, message: Mapping[str, Json]) -> None:
+        """Write one message.
+
+        Raises:
+            HarnessError: it has ended.
+        """
+        assert self.process.stdin is not None  # noqa: S101  (made with a pipe)
+        try:
+            self.process.stdin.write(json.dumps(message, ensure_ascii=False).encode() + b"\n")
+            await self.process.stdin.drain()
+        except (ConnectionError, RuntimeError) as error:
+            raise HarnessError(await self._ended()) from error
+
+    async def line(self) -> str:
+        """Return the next line.
+
+        Raises:
+            HarnessError: it has ended, or the line is too long.
+        """
+        assert self.process.stdout is not None  # noqa: S101  (made with a pipe)
+        try:
+            line = await self.process.stdout.readline()
+        except ValueError:
+            raise HarnessError("the harness sent a line that is too long") from None
+        except ConnectionError as error:
+            raise HarnessError(await self._ended()) from error
+        if not line.endswith(b"\n"):
+            raise HarnessError(await self._ended())
+        return line.decode("utf-8", "replace")
+
+    async def end(self) -> None:
+        """Kill it with everything it started, and wait for that."""
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        await self.process.wait()
+        self._drain.cancel()
+        with suppress(asyncio.CancelledError):
+            await self._drain
+        if self.process.stdin is not None:
+            self.process.stdin.close()
+        transport = getattr(self.process, "_transport", None)
+        if transport is not None:
+            transport.close()
+
+    async def _listen(self) -> None:
+        """Take what it writes to standard error, so that it never has to wait; keep the end of it."""
+        assert self.process.stderr is not None  # noqa: S101  (made with a pipe)
+        while chunk := await self.process.stderr.read(_CHUNK):
+            self._said = (self._said + chunk)[-QUOTED:]
+
+    async def _ended(self) -> str:
+        code = await self.process.wait()
+        with suppress(asyncio.CancelledError, TimeoutError):
+            await asyncio.wait_for(asyncio.shield(self._drain), 1.0)
+        said = " ".join(self._said.decode("utf-8", "replace").split())
+        return f"the harness ended with code {code}" + (f": {said}" if said else "")

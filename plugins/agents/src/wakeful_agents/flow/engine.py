@@ -1,0 +1,294 @@
+"""Going through a flow: which step comes next, and what its results put into the payload.
+
+Where a run stands is kept in the plugin's state, together with the step that it proposed; the results of that
+step are in the journal. So any process can go on with a flow, and nothing is held here.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from typing import Final
+
+from attrs import evolve, frozen
+
+from wakeful.types import (
+    ActionResult,
+    Ask,
+    Call,
+    Did,
+    Finish,
+    Json,
+    Next,
+    Propose,
+    Run,
+    Spooled,
+    Stepped,
+    Stop,
+    Text,
+    Trust,
+    Wait,
+    canonical,
+    tool_name,
+)
+from wakeful_agents.flow.expressions import FlowError, Place, Scope, fill, places, written
+from wakeful_agents.flow.model import END, Flow, FlowStep
+from wakeful_agents.payload.changes import put
+from wakeful_agents.payload.held import KEY, NAMESPACE, Held, held
+from wakeful_agents.payload.paths import MISSING, PathError, look
+
+#: Namespace of the plugin state, its one key, and the action that runs loops.
+OWN, AT, LOOP = "flow", "at", "flow_loop"
+Load = Callable[[str], Awaitable[bytes]]
+_SCALARS: Final = (str, int, float, bool, type(None))
+
+
+@frozen
+class At:
+    """Where a run stands: the step that was proposed last, its iteration, whether the flow is over."""
+
+    run: str
+    step: str
+    count: int = 0
+    done: bool = False
+
+
+def position(run: Run) -> At | None:
+    """Return where a run stands; None before its first step."""
+    kept = run.state.get(OWN, {}).get(AT)
+    return At(**kept) if kept and kept["run"] == run.id else None
+
+
+class StepError(Exception):
+    """A step failed; the flow goes where the step says, or fails with this text."""
+
+
+@frozen(eq=False)
+class Engine:
+    """Decides the steps of one flow.
+
+    Args:
+        flow: checked.
+        load: reads a content of the file store.
+        max_chars: longest payload.
+    """
+
+    flow: Flow
+    load: Load
+    max_chars: int
+
+    async def next_step(self, run: Run, last: Stepped | None) -> Next:
+        """Return what a run does next."""
+        at, document = position(run), held(run)
+        if at is None:
+            if document.document is MISSING:
+                document = evolve(document, document=self.flow.payload or {})
+            return self._enter(run, document, self.flow.start)
+        if at.done:
+            return Finish()
+        step = self.flow.steps[at.step]
+        if last is None:
+            return self._enter(run, document, step.name, at.count)  # the step came to nothing: once more
+        return await self._after(run, step, last, at)
+
+    async def _after(self, run: Run, step: FlowStep, last: Stepped, at: At) -> Next:
+        """Return what follows a step that was carried out."""
+        document = held(run)
+        if step.kind == "prompt" and (last.calls or last.reply.stop is Stop.PAUSE):
+            return Ask(name=step.name)
+        if any(did.held for did in last.did):
+            return Wait()
+        try:
+            document = await self._taken(run, step, last, document)
+        except (StepError, FlowError, PathError) as error:
+            if step.on_error:
+                return self._enter(run, document, step.on_error)
+            return Finish(error=f"step {step.name}: {error}")
+        if step.loop and step.loop.condition:
+            return self._enter(run, document, step.name, at.count + 1)
+        return self._enter(run, document, step.next, last=last)
+
+    def _enter(
+        self, run: Run, document: Held, name: str, count: int = 0, last: Stepped | None = None
+    ) -> Next:
+        """Return the step of that name as the kernel is to carry it out; branches are taken at once."""
+        scope = Scope(document.document, index=count)
+        try:
+            for _ in range(2 * len(self.flow.steps) + 1):
+                if name == END:
+                    return self._answer(run, document, last)
+                step = self.flow.steps[name]
+                if step.kind == "branch":
+                    name = self._way(step, scope)
+                elif step.loop and step.loop.condition and not self._again(step, scope, count):
+                    name, count = step.next, 0
+                    scope = evolve(scope, index=0)
+                else:
+                    return self._proposed(run, document, step, count)
+            return Finish(error=f"step {name}: branches lead in a circle without a step in between")
+        except FlowError as error:
+            step = self.flow.steps[name]
+            if step.on_error:
+                return self._enter(run, document, step.on_error)
+            return Finish(error=f"step {name}: {error}")
+
+    def _way(self, step: FlowStep, scope: Scope) -> str:
+        return next(case.next for case in step.cases if case.when is None or case.when.holds(scope))
+
+    def _again(self, step: FlowStep, scope: Scope, count: int) -> bool:
+        assert step.loop is not None  # noqa: S101  (the caller has looked)
+        assert step.loop.condition is not None  # noqa: S101
+        if not step.loop.condition.holds(scope):
+            return False
+        if count >= step.loop.most:
+            raise FlowError(f"{step.loop.condition.text!r} still holds after {count} iterations")
+        return True
+
+    def _answer(self, run: Run, document: Held, last: Stepped | None) -> Finish:
+        if self.flow.answer:
+            text = written(self.flow.answer, Scope(document.document))
+        else:
+            said = [item.text for item in last.reply.items if isinstance(item, Text)] if last else []
+            text = "\n\n".join(said) or "Done."
+        return Finish(text, saved=self._saved(run, document, END, done=True))
+
+    def _proposed(self, run: Run, document: Held, step: FlowStep, count: int) -> Next:
+        saved = self._saved(run, document, step.name, count)
+        scope = Scope(document.document, index=count)
+        if step.kind == "prompt":
+            return Ask(written(step.does, scope), step.name, saved)
+        call_id = f"{step.name}_{run.step + 1}"
+        if step.loop and step.loop.each:
+            call = Call(call_id, LOOP, canonical({"step": step.name}))
+        elif step.kind == "action":
+            call = Call(call_id, step.does, canonical(arguments(step, step.args, document, scope)))
+        else:
+            call = Call(call_id, delegate(step), canonical(task(step, document, scope)))
+        return Propose((call,), name=step.name, saved=saved)
+
+    def _saved(
+        self, run: Run, document: Held, name: str, count: int = 0, *, done: bool = False
+    ) -> dict[str, dict[str, Json]]:
+        at = {"run": run.id, "step": name, "count": count, "done": done}
+        return {OWN: {AT: at}, NAMESPACE: {KEY: document.dump(run.id)}}
+
+    async def _taken(self, run: Run, step: FlowStep, last: Stepped, document: Held) -> Held:
+        """Return the payload with what the step gave."""
+        if step.kind == "prompt":
+            given: dict[str, Json] = said(last)
+            trust, source = run.taint, "model"
+        else:
+            did = last.did[0]
+            if not did.result.success:
+                raise StepError(f"{did.result.code}: {did.result.message}"[:500])
+            if step.loop and step.loop.each:
+                return document  # the loop has put its results itself
+            given = await self.values(step, did)
+            trust, source = did.result.trust or Trust.TRUSTED, did.result.source
+        return self.mapped(step, document, given, trust, source)
+
+    async def values(self, step: FlowStep, did: Did) -> dict[str, Json]:
+        """Return what an output mapping may take from a call's result."""
+        result = did.result
+        if step.kind == "sub_agent":
+            outputs = await loaded(result, self.load)
+            return {"success": result.success, **{key: outputs.get(key) for key in ("text", "payload")}}
+        wanted = any(output.source == "outputs" for output in step.outputs)
+        outputs = await loaded(result, self.load) if wanted else {}
+        return {
+            "outputs": outputs,
+            "code": result.code,
+            "message": result.message,
+            "success": result.success,
+        }
+
+    def mapped(self, step: FlowStep, document: Held, given: Json, trust: Trust, source: str) -> Held:
+        """Return the payload with a step's outputs in their places.
+
+        Raises:
+            FlowError: the step did not give what a mapping takes, or the payload gets too long.
+            PathError: a place does not fit the payload.
+        """
+        for output in step.outputs:
+            value = look(given, (output.source, *output.path))
+            if value is MISSING:
+                known = ", ".join(given[output.source]) if isinstance(given.get(output.source), dict) else ""
+                what = f"gave no {output.source}.{'.'.join(map(str, output.path))}"
+                raise FlowError(what + (f"; it gave {known}" if known else ""))
+            after = put(document.document, output.target, value)
+            document = document.written(after, [output.target], trust, source if trust else "")
+        if step.outputs and len(canonical(document.document)) > self.max_chars:
+            raise FlowError(f"the payload is longer than {self.max_chars} characters")
+        return document
+
+
+def arguments(
+    step: FlowStep, template: Json, document: Held, scope: Scope, item: str = ""
+) -> dict[str, Json]:
+    """Return the arguments of a call.
+
+    What is not trusted, or could itself be read as a reference, is left to the kernel to put in, which
+    remembers where it came from.
+    """
+    found: dict[str, Json] = {}
+    for name, part in template.items():
+        value = fill(part, scope)
+        used = places(part)
+        worst = trust_of(document, used)
+        plain = not used or (worst is Trust.TRUSTED and isinstance(value, _SCALARS))
+        found[name] = value if plain else {"$from": f"flow.{step.name}{item}.{name}"}
+    return found
+
+
+def trust_of(document: Held, used: Sequence[Place]) -> Trust:
+    """Return how far what stands at some places may be believed."""
+    return max(
+        (document.trust(each.path if each.root == "payload" else ()) for each in used), default=Trust(0)
+    )
+
+
+def task(step: FlowStep, document: Held, scope: Scope, item: str = "") -> dict[str, Json]:
+    """Return the arguments that delegate to a sub-agent."""
+    given: dict[str, Json] = {"message": written(step.message, scope)}
+    if step.args:
+        given |= arguments(step, {"payload": step.args}, document, scope, item)
+    return given
+
+
+def delegate(step: FlowStep) -> str:
+    """Return the tool that delegates to the step's sub-agent."""
+    return f"delegate_to_{tool_name(step.does)}"
+
+
+def said(last: Stepped) -> dict[str, Json]:
+    """Return what an output mapping may take from a reply.
+
+    Raises:
+        StepError: the model refused, or was cut.
+    """
+    text = "\n\n".join(item.text for item in last.reply.items if isinstance(item, Text))
+    if last.reply.stop in {Stop.REFUSED, Stop.LENGTH}:
+        raise StepError("the model refused" if last.reply.stop is Stop.REFUSED else "the reply was cut")
+    given: dict[str, Json] = {"text": text}
+    lines = text.strip().splitlines()
+    fenced = len(lines) > 2 and lines[0].startswith("```") and lines[-1] == "```"  # noqa: PLR2004
+    with suppress(ValueError):  # only a mapping that takes it fails
+        given["json"] = json.loads("\n".join(lines[1:-1]) if fenced else text)
+    return given
+
+
+async def loaded(result: ActionResult, load: Load) -> dict[str, Json]:
+    """Return the outputs of a result, large ones read from where they are."""
+    return {name: await _content(value, load) for name, value in result.outputs.items()}
+
+
+async def _content(value: Json, load: Load) -> Json:
+    if not isinstance(value, Spooled):
+        return value
+    if value.value is not None:
+        return value.value
+    text = (await load(value.ref)).decode("utf-8", "replace")
+    if value.form == "records":
+        return [json.loads(line) for line in text.splitlines() if line]
+    return json.loads(text) if value.form == "json" else text

@@ -1,0 +1,165 @@
+"""The plugin: a state fragment, one action, and the source of ``{"$from": "payload.…"}``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from attrs import field, frozen
+
+from wakeful import ActionContext, ActionResult, action, hookimpl
+from wakeful.types import (
+    Action,
+    ActionError,
+    AgentView,
+    ConfigError,
+    Fragment,
+    Json,
+    Problem,
+    Reference,
+    Referred,
+    Run,
+    Trust,
+    canonical,
+    failure,
+)
+from wakeful_agents.payload.changes import Change, apply
+from wakeful_agents.payload.held import KEY, Held, held
+from wakeful_agents.payload.paths import EVERYWHERE, MISSING, PathError, Rule, look, parse_path
+
+#: Place of the fragment among the runtime state: after the kernel's own, before lists of plugins.
+ORDER = 40
+#: Most changes of one call; more are a new document, which is one change.
+MOST = 100
+
+
+@frozen
+class PayloadSettings:
+    """What of the document may be written, and how long it may get."""
+
+    paths: tuple[str, ...] = field(
+        default=(),
+        metadata={
+            "help": "rules of what may be written, like `orders[*].total:add,update`; none: the agent "
+            "writes everything but names that start with `_`, a sub-agent nothing"
+        },
+    )
+    max_chars: int = field(default=20_000, metadata={"help": "longest document, as compact JSON"})
+
+
+class Payload:
+    """A JSON document that travels through a run."""
+
+    Settings = PayloadSettings
+
+    def __init__(self, settings: PayloadSettings) -> None:
+        """Read the rules.
+
+        Raises:
+            ConfigError: one cannot be read.
+        """
+        self.settings = settings
+        problems, rules = [], []
+        for index, text in enumerate(settings.paths):
+            try:
+                rules.append(Rule.parse(text))
+            except PathError as error:
+                problems.append(Problem(f"plugins.payload.paths[{index}]", str(error)))
+        if problems:
+            raise ConfigError(problems)
+        self._rules = tuple(rules)
+
+    @hookimpl
+    def prompt_state(self, run: Run) -> Sequence[Fragment] | None:
+        """Show the document; ``none`` is not ``null``."""
+        document = held(run)
+        text = "none" if document.document is MISSING else canonical(document.document)
+        trust = document.trust()
+        return [Fragment("payload", ORDER, f"payload: {text}", trust, document.source() if trust else "")]
+
+    @hookimpl
+    def tool_actions(self, agent: AgentView) -> Sequence[Action]:  # noqa: ARG002
+        """Give the action that changes the document."""
+        return [_declared(self._change)]
+
+    @hookimpl
+    def tool_references(self, agent: AgentView) -> Sequence[Reference]:  # noqa: ARG002
+        """Let arguments be taken from the document."""
+        return [PayloadReference()]
+
+    def rules(self, run: Run) -> tuple[Rule, ...]:
+        """Return which places a run may write."""
+        if self._rules or run.parent:
+            return self._rules
+        return (EVERYWHERE,)
+
+    async def _change(self, raw: Sequence[Mapping[str, Json]], ctx: ActionContext) -> ActionResult:
+        before = _now(ctx)
+        try:
+            wanted = [Change.parse(change) for change in raw]
+        except PathError as error:
+            return failure("INVALID_CHANGE", f"nothing was changed: {error}")
+        applied = apply(before.document, wanted, self.rules(ctx.run))
+        if applied.refused:
+            return failure("PAYLOAD_REFUSED", "nothing was changed: " + "; ".join(applied.refused))
+        length = len(canonical(applied.document)) if applied.document is not MISSING else 0
+        if length > self.settings.max_chars:
+            what = f"the document would have {length} characters; expected at most {self.settings.max_chars}"
+            return failure("PAYLOAD_TOO_LONG", f"nothing was changed: {what}")
+        taint = ctx.run.taint
+        source = _source(ctx.run) if taint is not Trust.TRUSTED else ""
+        after = before.written(applied.document, applied.touched, taint, source)
+        ctx.put(KEY, after.dump(ctx.run.id))
+        return ActionResult(message=f"{len(wanted)} changes applied")
+
+
+def _now(ctx: ActionContext) -> Held:
+    """Return the document with what earlier calls of the step wrote."""
+    kept = ctx.get(KEY)
+    return Held.load(kept) if kept and kept["run"] == ctx.run.id else held(ctx.run)
+
+
+def _source(run: Run) -> str:
+    """Return where the worst of what the run has seen came from."""
+    return next((row.source for row in run.rows if row.trust is run.taint and row.source), "conversation")
+
+
+def _declared(run: Any) -> Action:
+    @action(effect="write", output_trust="trusted", idempotent=True)
+    async def change_payload(changes: list[dict[str, Any]], ctx: ActionContext) -> ActionResult:
+        """Change the payload, the JSON document shown in the runtime state. All changes apply, or none.
+
+        Args:
+            changes: objects with op (new: nothing is there yet; update: objects keep other names; replace;
+                remove), path like orders[3].total, where [+] appends and "" is all, and value.
+            ctx: the call.
+        """
+        if len(changes) > MOST:
+            return failure("INVALID_CHANGE", f"{len(changes)} changes in a call; expected at most {MOST}")
+        result: ActionResult = await run(changes, ctx)
+        return result
+
+    return change_payload
+
+
+@frozen
+class PayloadReference:
+    """Resolves ``payload.<path>``."""
+
+    name: str = "payload"
+
+    async def resolve(self, run: Run, path: str) -> Referred:
+        """Return what stands at a place of the document, with where it came from.
+
+        Raises:
+            ActionError: nothing stands there.
+        """
+        document = held(run)
+        try:
+            place = parse_path(path.removeprefix("."))
+        except PathError as error:
+            raise ActionError("INVALID_REFERENCE", str(error)) from error
+        value = look(document.document, place)
+        if value is MISSING:
+            raise ActionError("NO_SUCH_VALUE", f"the payload has nothing at {path.removeprefix('.')!r}")
+        return Referred(value, document.trust(place), document.source(place))

@@ -1,0 +1,112 @@
+"""Flows that are refused when they are read, and their pictures."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+from plugins.agents.tests.malformed import GOOD, MALFORMED
+from wakeful.types import ConfigError
+from wakeful_agents.flow import picture
+from wakeful_agents.flow.expressions import FlowError, Scope, fill, parse_condition, written
+from wakeful_agents.flow.read import read_flow
+
+
+@pytest.mark.parametrize("name", MALFORMED)
+def test_a_malformed_flow_is_refused_with_its_place(name: str) -> None:
+    text, place, said = MALFORMED[name]
+    with pytest.raises(ConfigError) as caught:
+        read_flow(text, "f.toml")
+    lines = str(caught.value).splitlines()
+    named = "f.toml:" if place == "f.toml" else f"f.toml: {place}:"
+    assert [line for line in lines if line.startswith(named) and said in line], lines
+
+
+def test_the_table_is_as_long_as_promised() -> None:
+    assert len(MALFORMED) >= 25
+
+
+def test_every_problem_is_told_at_once() -> None:
+    text = GOOD.replace('next = "each"', 'next = "eahc"').replace("outputs.result", "nothing")
+    with pytest.raises(ConfigError) as caught:
+        read_flow(text, "f.toml")
+    assert len(caught.value.problems) == 2
+
+
+def test_a_good_flow_is_read() -> None:
+    flow = read_flow(GOOD, "f.toml")
+    assert list(flow.steps) == ["load", "each", "sort", "sum"]
+    assert flow.steps["sort"].ways == ("sum", "end")
+
+
+def test_mermaid() -> None:
+    text = picture.mermaid(read_flow(GOOD, "f.toml"))
+    assert text.splitlines()[0] == "flowchart TD"
+    assert 's3{"sort<br/>branch"}' in text
+    assert 's3 -- "payload.touched &gt; 2" --> s4' in text
+    assert 's3 -- "else" --> end' in text
+
+
+def test_svg_is_well_formed_and_shows_every_step() -> None:
+    root = ET.fromstring(picture.svg(read_flow(GOOD, "f.toml")))  # noqa: S314  (our own text)
+    texts = [element.text for element in root.iter() if element.text]
+    assert {"load", "each", "sort", "sum", "end", "touch (each)"} <= set(texts)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("payload.total > 100", True),
+        ("payload.total > 100 and not payload.paid", False),
+        ("payload.nothing == null", True),
+        ("payload.rows[1].x in ['a', 'b']", True),
+        ("len(payload.rows) == 2", True),
+        ("1 < payload.total <= 101", True),
+        ("payload.paid == 1", False),
+        ("index == 3 or false", True),
+        ("item.name != 'Ada'", False),
+    ],
+)
+def test_conditions(text: str, expected: bool) -> None:
+    payload = {"total": 101, "paid": True, "rows": [{"x": "z"}, {"x": "b"}]}
+    assert parse_condition(text).holds(Scope(payload, {"name": "Ada"}, 3)) is expected
+
+
+def test_a_condition_that_cannot_be_decided_says_so() -> None:
+    with pytest.raises(FlowError, match="cannot be decided"):
+        parse_condition("payload.x > 1").holds(Scope({"x": "a"}))
+
+
+def test_templates_replace_places_only() -> None:
+    scope = Scope({"a": [{"b": 5}]}, {"id": 7}, 2)
+    template = {"x": "payload.a[0].b", "y": ["item.id", "index"], "z": "an item of text", "w": "payloads"}
+    assert fill(template, scope) == {"x": 5, "y": [7, 2], "z": "an item of text", "w": "payloads"}
+    assert written("{payload.a} of {item.id} {else}", scope) == '[{"b": 5}] of 7 {else}'
+    with pytest.raises(FlowError, match=r"nothing stands at payload\.c"):
+        fill("payload.c", scope)
+
+
+def _wakeful(*args: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "wakeful", *args], capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+def test_the_commands(tmp_path: Path) -> None:
+    good, bad = tmp_path / "good.toml", tmp_path / "bad.toml"
+    good.write_text(GOOD)
+    bad.write_text(MALFORMED["unknown next"][0])
+    checked = _wakeful("flow", "check", str(good))
+    assert (checked.returncode, checked.stdout) == (0, "good.toml: 4 steps, starts with load\n")
+    refused = _wakeful("flow", "check", str(bad))
+    assert refused.returncode == 2
+    assert "bad.toml: steps.load.next: there is no step 'eahc'; did you mean 'each'?" in refused.stderr
+    assert "no such file; did you mean 'good.toml'?" in _wakeful("flow", "check", f"{good}l").stderr
+    shown = _wakeful("flow", "show", str(good), "--json")
+    assert json.loads(shown.stdout)["picture"].startswith("flowchart TD")
+    assert _wakeful("flow", "show", str(good), "--svg").stdout.startswith("<svg ")
