@@ -52,6 +52,7 @@ def _found(backend: str) -> dict[str, Any]:
 SETUPS: dict[str, Setup] = {
     "off": Setup(),
     "inline": Setup(("cache",)),
+    "inline+lifecycle": Setup(("cache", "lifecycle")),
     "search+spillover": Setup(("cache", "multiplexer", "spillover"), _found("provider"), handles=True),
     "tools+spillover": Setup(("cache", "multiplexer", "spillover"), _found("tools"), handles=True),
     "search+spillover+compaction": Setup(
@@ -144,5 +145,6 @@ def _row(name: str, protocol: str, summary: Mapping[str, Any], declared: int) ->
         "uncached": summary["uncached"],
         "hit": summary["hit_ratio"],
         "breaks": max(summary["prefix_breaks"] - declared, 0),
+        "declared": declared,
         "cost": summary["cost_units"],
     }
