@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 
 from attrs import evolve
@@ -19,9 +20,11 @@ from wakeful.types import (
     Opaque,
     PluginError,
     Relief,
+    Result,
     Row,
     Run,
     StoreError,
+    Text,
     Trust,
     View,
 )
@@ -139,7 +142,7 @@ class _Room:
                 continue
             text = self._worded(row, change)
             before = item.args if isinstance(item, Call) else item.text
-            if len(text) < len(before):
+            if len(text) < len(before) and (isinstance(item, Text | Result) or _is_object(text)):
                 saved = self.run.estimate(before) - self.run.estimate(text)
                 made.append(evolve(change, text=text, quoted="", plugin=plugin, saved=saved))
         return made
@@ -162,6 +165,14 @@ class _Room:
         turns = {row.seq: row.turn for row in live.run.rows}
         for change in changes:
             await live.emit(_event(live.run, change, turns.get(change.seq, 0)))
+
+
+def _is_object(args: str) -> bool:
+    """Return whether a text can stand as the arguments of a call, whatever a plugin makes of them."""
+    try:
+        return isinstance(json.loads(args), dict)
+    except ValueError:
+        return False
 
 
 def _event(run: Run, change: Change, turn: int) -> MessageChanged:

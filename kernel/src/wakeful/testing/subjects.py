@@ -106,6 +106,10 @@ async def declarations(
                 "prefix": built.declared.dump(),
                 "actions": [spelled(action) for action in built.actions.values()],
                 "stages": [[stage.phase, stage.name] for stage in built.stages],
+                "reliefs": [
+                    [plugin, each.name, each.share, each.until, each.order, each.between_runs]
+                    for plugin, each in built.reliefs
+                ],
                 "middleware": [[each.order, each.name] for each in built.middleware],
                 "slots": app.describe("agent").slots,
                 "providers": sorted(platform.providers()),
