@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
-from attrs import evolve
+from attrs import evolve, frozen
 from toys_cache import Board, Clocky, Manifest, Planner, Skills, Sliding, Volatile, look
 
 from tests.cli import Console
@@ -16,6 +17,7 @@ from wakeful import Agent
 from wakeful.testing import Database
 from wakeful.testing.wire import Wire
 from wakeful.types import Action
+from wakeful_cache.command import cache
 
 LOOK = {"calls": [{"tool": "look", "args": {"key": "k" * 40, "at": "here"}}]}
 STEPS = [LOOK, LOOK, LOOK, {"text": "Done."}]
@@ -23,11 +25,21 @@ STEPS = [LOOK, LOOK, LOOK, {"text": "Done."}]
 HELP = "Help whoever asks. " * 500
 
 
+@frozen
+class Told:
+    """What the command said."""
+
+    json: Any
+    out: str
+
+
 class Office:
     """Turns over a wire format, each in an application of its own, and what ``wakeful cache`` says."""
 
-    def __init__(self, wire: Wire, store: Database, folder: Path, run_turn: Callable[..., Any]) -> None:
-        self.wire, self.folder, self.run_turn = wire, folder, run_turn
+    def __init__(
+        self, wire: Wire, store: Database, folder: Path, run_turn: Callable[..., Any], capsys: Any
+    ) -> None:
+        self.wire, self.folder, self.run_turn, self.capsys = wire, folder, run_turn, capsys
         (folder / "wakeful.toml").write_text(
             f'[store]\nurl = "{store.url}"\n[agents.agent]\nmodel = "anthropic:claude-sonnet-4-6"\n',
             encoding="utf-8",
@@ -53,23 +65,32 @@ class Office:
         )
         return self.run_turn(agent, "Hello", conversation="c-1")
 
-    def told(self, *args: str) -> Any:
-        done = self.console.run("cache", "c-1", *args)
-        assert done.code == 0, done.err
-        return done
+    def told(self, *, picture: Path | None = None) -> Any:
+        """Return what the command prints: the document, and the text for people."""
+        file = self.folder / "wakeful.toml"
+        assert cache("c-1", picture, file, json=True) == 0
+        document = json.loads(self.capsys.readouterr().out)
+        assert cache("c-1", None, file, json=False) == 0
+        return Told(document, self.capsys.readouterr().out)
 
 
 @pytest.fixture
-def office(wire: Wire, store: Database, tmp_path: Path, run_turn: Callable[..., Any]) -> Office:
+def office(
+    wire: Wire,
+    store: Database,
+    tmp_path: Path,
+    run_turn: Callable[..., Any],
+    capsys: pytest.CaptureFixture[str],
+) -> Office:
     wire.play([*STEPS, *STEPS])
-    return Office(wire, store, tmp_path, run_turn)
+    return Office(wire, store, tmp_path, run_turn, capsys)
 
 
 @pytest.mark.parametrize("model", ["anthropic:claude-sonnet-4-6", "openai:gpt-5.6", "openai:gpt-5.2"])
 def test_everything_that_was_sent_is_read_again(office: Office, model: str) -> None:
     office.turn(Volatile(), model=model)
     result = office.turn(Volatile(), model=model)
-    told = office.told("--json").json
+    told = office.told().json
     summary = office.wire.summary()
     totals = told["totals"]
     assert (totals["requests"], totals["wasted"], totals["undeclared_breaks"]) == (8, 0, 0)
@@ -90,7 +111,7 @@ def test_a_prefix_that_changes_between_turns_is_named_with_its_price(office: Off
     board.artifacts, board.plan, board.now, board.skill = ["[A]"], "approved", "10:30", True
     office.turn(kind(board))
     section = {"manifest": "section manifest", "planner": "section plan", "clocky": "section clock"}
-    broken = [row for row in office.told("--json").json["requests"] if row["change"]]
+    broken = [row for row in office.told().json["requests"] if row["change"]]
     (change,) = [row["change"] for row in broken]
     assert (change["plugin"], change["section"]) == (kind.name, section.get(kind.name, "tool unlocked"))
     assert change["declared"] is (kind is Skills)
@@ -134,7 +155,7 @@ def test_missing_usage_and_an_unmarked_last_tool_are_named(office: Office) -> No
 def test_a_run_alone_a_picture_and_an_unknown_id(office: Office) -> None:
     office.turn()
     run = office.turn().answer.run_id
-    told = office.told("--json", "--svg", "requests.svg").json
+    told = office.told(picture=office.folder / "requests.svg").json
     picture = ET.parse(office.folder / "requests.svg")  # noqa: S314  (our own)
     bars = [each for each in picture.iter() if each.tag.endswith("}g")]
     assert len(bars) == len(told["requests"]) == 8
@@ -160,7 +181,7 @@ def test_the_line_at_the_end_of_a_run_names_what_broke(office: Office) -> None:
         encoding="utf-8",
     )
     office.wire.play(["One.", "Two.", "Three."])
-    for now in ("09:00", "09:00", "10:30"):
+    for now in ("09:00", "10:30"):
         (office.folder / "now").write_text(now, encoding="utf-8")
         done = office.console.run("run", "desk", "Hello", "--conversation", "c-1")
         assert done.code == 0, done.err
