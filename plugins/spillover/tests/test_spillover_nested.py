@@ -8,6 +8,9 @@ from typing import Any
 
 import pytest
 
+from wakeful import Agent, action
+from wakeful.testing import say
+
 TREE = {
     "name": "root",
     "children": [
@@ -206,3 +209,28 @@ def test_all_about_an_artifact(ask: Any) -> None:
     )
     assert about["columns"].endswith("column_59 integer")
     assert json.dumps(about)
+
+
+def test_arguments_are_taken_out_of_artifacts_with_their_trust(run_turn: Any) -> None:
+    heard: list[Any] = []
+
+    @action(effect="read", output_trust="untrusted")
+    def give() -> dict[str, Any]:
+        """Give."""
+        return TREE
+
+    @action(effect="read", output_trust="trusted")
+    def take(value: str | list[int]) -> str:
+        """Take."""
+        heard.append(value)
+        return "taken"
+
+    def taken(path: str) -> tuple[str, dict[str, Any]]:
+        return ("take", {"value": {"$from": f"artifact{path}"}})
+
+    paths = ["[A].children[7].people[1].name", "[a].children[*].id", "[A].nowhere", "[Q]", ".x"]
+    replies = [say(calls=["give"]), say(calls=[taken(path) for path in paths]), "Done."]
+    turn = run_turn(Agent(model="", actions=[give, take], plugins=["spillover"]), "Go", replies=replies)
+    assert heard == ["P71", list(range(120))]
+    codes = [call.result.code for call in turn.calls[1:]]
+    assert codes == ["SUCCESS", "SUCCESS", "NOTHING_THERE", "NO_SUCH_ARTIFACT", "INVALID_REFERENCE"]

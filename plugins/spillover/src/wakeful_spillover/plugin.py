@@ -6,11 +6,12 @@ import asyncio
 from collections.abc import Sequence
 
 from wakeful.hookspecs import hookimpl
-from wakeful.types import Action, AgentView, Fragment, Lineage, Run, Services, Stage
+from wakeful.types import Action, AgentView, Fragment, Lineage, Reference, Run, Services, Stage
 from wakeful_spillover.actions import Questions
 from wakeful_spillover.engine import Engine
 from wakeful_spillover.jobs import Runner
 from wakeful_spillover.manifest import manifest
+from wakeful_spillover.references import ArtifactReference
 from wakeful_spillover.settings import SpilloverSettings
 from wakeful_spillover.sources import Sources
 from wakeful_spillover.stage import Bound
@@ -26,9 +27,9 @@ class Spillover:
         """Keep the settings; nothing is opened before the first question about a table."""
         self._settings, self._services = settings, services
         self._engine = Engine(settings.memory_mb)
-        runner = Runner(settings.timeout_s)
-        self._sources = Sources(self._engine, runner)
-        self._questions = Questions(services, self._engine, runner, self._sources)
+        self._runner = Runner(settings.timeout_s)
+        self._sources = Sources(self._engine, self._runner)
+        self._questions = Questions(services, self._engine, self._runner, self._sources)
 
     @hookimpl
     def store_tables(self) -> Sequence[Lineage]:
@@ -44,6 +45,11 @@ class Spillover:
     def tool_actions(self, agent: AgentView) -> Sequence[Action]:  # noqa: ARG002  # the hook's signature
         """Declare the questions."""
         return self._questions.actions()
+
+    @hookimpl
+    def tool_references(self, agent: AgentView) -> Sequence[Reference]:  # noqa: ARG002  # the hook's signature
+        """Let arguments be taken out of artifacts."""
+        return [ArtifactReference(self._services, self._runner, self._sources)]
 
     @hookimpl
     def prompt_state(self, run: Run) -> Sequence[Fragment] | None:
