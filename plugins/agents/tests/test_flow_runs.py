@@ -9,7 +9,8 @@ import pytest
 from sqlalchemy import func, select
 
 import wakeful
-from plugins.agents.tests.twenty import ANSWER, Says, agent
+from plugins.agents.tests.twenty import Says, agent
+from plugins.agents.tests.twenty import answer as expected
 from wakeful import ActionResult, Agent, action
 from wakeful.loop.transcript import load_rows
 from wakeful.store.tables import action_call, model_call, run, step
@@ -60,7 +61,7 @@ async def test_twenty_steps_with_one_prompt_and_one_sub_agent(tmp_path: Path) ->
     model = Says("In short.")
     async with wakeful.open(agent("sqlite://", model=model)) as app:
         answer = await app.send("agent", "Go", conversation="c")
-        assert (answer.text, answer.status, answer.error) == (ANSWER, RunStatus.COMPLETED, "")
+        assert (answer.text, answer.status, answer.error) == (expected(), RunStatus.COMPLETED, "")
         assert model.asked == 1
         mine = select(step.c.type, step.c.name).where(step.c.run_id == answer.run_id)
         steps = await app.store.read(lambda conn: conn.execute(mine.order_by(step.c.number)).all())

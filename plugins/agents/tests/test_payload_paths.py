@@ -115,7 +115,7 @@ def test_a_colon_in_a_quoted_name_is_part_of_it() -> None:
 
 
 def test_nothing_is_applied_in_part() -> None:
-    document = {"orders": [{"total": 5}], "_secret": 1}
+    document: Any = {"orders": [{"total": 5}], "_secret": 1}
     changes = [Change("update", ("orders", 0), {"total": 6}), Change("replace", ("_secret",), 2)]
     applied = apply(document, changes, [EVERYWHERE])
     assert applied.document is document

@@ -14,7 +14,6 @@ from wakeful.types import Action, Emit, Limits, Profile, Reply, Request, Text, U
 #: Rows of the loop.
 ROWS = 1_000
 FLOW = Path(__file__).parent / "twenty.toml"
-ANSWER = "In short. (1000 rows, Checked.)"
 
 
 @define(eq=False)
@@ -74,13 +73,27 @@ def actions(effects: Effects | None = None) -> tuple[Action, ...]:
     return (table, touch, note, fetch, fail, pay)
 
 
-def agent(store: str, effects: Effects | None = None, model: Says | None = None) -> Agent:
+def answer(rows: int = ROWS) -> str:
+    """Return what the flow answers."""
+    return f"In short. ({rows} rows, Checked.)"
+
+
+def flow(folder: Path, rows: int) -> str:
+    """Write the flow with another number of rows; return the file's name."""
+    path = folder / f"flow{rows}.toml"
+    path.write_text(FLOW.read_text(encoding="utf-8").replace(str(ROWS), str(rows)), encoding="utf-8")
+    return str(path)
+
+
+def agent(
+    store: str, effects: Effects | None = None, model: Says | None = None, file: str = str(FLOW)
+) -> Agent:
     """Return the agent with its sub-agent."""
     return Agent(
         model=model or Says("In short."),
         actions=actions(effects),
         plugins=["flow", "payload"],
-        settings={"flow": {"file": str(FLOW)}},
+        settings={"flow": {"file": file}},
         type="flow",
         limits=Limits(steps=100),
         sub_agents=[Agent(model=Says("Checked."), name="checker")],

@@ -14,12 +14,15 @@ from wakeful.types import (
     AgentView,
     ConfigError,
     Fragment,
+    Invocation,
     Json,
+    Judgement,
     Problem,
     Reference,
     Referred,
     Run,
     Trust,
+    Verdict,
     canonical,
     failure,
 )
@@ -31,6 +34,8 @@ from wakeful_agents.payload.paths import EVERYWHERE, MISSING, PathError, Rule, l
 ORDER = 40
 #: Most changes of one call; more are a new document, which is one change.
 MOST = 100
+#: Tool name of the action that changes the document.
+CHANGE = "change_payload"
 
 
 @frozen
@@ -86,6 +91,23 @@ class Payload:
     def tool_references(self, agent: AgentView) -> Sequence[Reference]:  # noqa: ARG002
         """Let arguments be taken from the document."""
         return [PayloadReference()]
+
+    @hookimpl
+    def policy_verdict(
+        self,
+        run: Run,  # noqa: ARG002  (the hook hands it over)
+        proposal: Invocation,
+        action: Action,  # noqa: ARG002  (the hook hands it over)
+        earlier: Sequence[Invocation],
+    ) -> Judgement | None:
+        """Refuse a second change beside the first: calls of one step do not see what the others write."""
+        if proposal.action != CHANGE:
+            return None
+        for other in earlier:
+            if other.action == CHANGE and not (other.parent and other.parent == proposal.parent):
+                reason = f"one {CHANGE} in a step; put all changes into it, or make the others afterwards"
+                return Judgement(Verdict.DENY, reason, code="PAYLOAD_BUSY")
+        return None
 
     def rules(self, run: Run) -> tuple[Rule, ...]:
         """Return which places a run may write."""

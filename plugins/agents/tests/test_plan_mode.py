@@ -1,0 +1,204 @@
+"""Plan mode: nothing takes effect before a person has approved a plan, by whatever way."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from attrs import evolve
+
+import wakeful
+from tests.toys import Desk
+from wakeful import Agent, action, hookimpl
+from wakeful.testing import ScriptedModel, TurnResult, say
+from wakeful.testing import run_turn as turn_of
+from wakeful.types import Request, RunStatus
+
+did: list[str] = []
+
+
+@pytest.fixture(autouse=True)
+def _nothing_done() -> None:
+    did.clear()
+
+
+@action(effect="read", output_trust="trusted")
+async def look() -> str:
+    """Look."""
+    return "seen"
+
+
+@action(effect="write", output_trust="trusted")
+async def write(text: str = "") -> str:
+    """Write."""
+    did.append("write")
+    return text
+
+
+@action(effect="fetch", output_trust="trusted")
+async def web() -> str:
+    """Fetch."""
+    did.append("web")
+    return "page"
+
+
+@action(effect="external", output_trust="trusted")
+async def mail() -> str:
+    """Send."""
+    did.append("mail")
+    return "sent"
+
+
+@action(effect="read", output_trust="trusted", external_if_present=["to"])
+async def share(to: str = "") -> str:
+    """Show, or send to somebody."""
+    did.append(f"share {to}")
+    return "shared"
+
+
+ALL = [look, write, web, mail, share]
+EFFECTS = ["write", "web", "mail", ("share", {"to": "x"})]
+
+
+def run_turn(subject: Agent, *texts: str, **of: Any) -> TurnResult:
+    """Run turns; the requests are those of the agent's own model."""
+    result = turn_of(subject, *texts, **of)
+    assert isinstance(subject.model, ScriptedModel)
+    return evolve(result, requests=tuple(subject.model.requests))
+
+
+def agent(*lines: Any, plugins: tuple[Any, ...] = (), **of: Any) -> Agent:
+    return Agent(model=ScriptedModel(list(lines)), actions=ALL, plugins=["plan", *plugins], **of)
+
+
+def prefix(request: Request) -> Any:
+    return [tool.spelling for tool in request.tools], request.system
+
+
+def test_effects_are_refused_and_reading_is_not() -> None:
+    result = run_turn(agent(say(calls=[*EFFECTS, "look", "share"]), "Done."), "Go")
+    codes = [call.result.code for call in result.calls]
+    assert codes == ["PLAN_NOT_APPROVED"] * 4 + ["SUCCESS", "SUCCESS"]
+    assert did == ["share "]
+    assert "plan: awaiting" in result.requests[0].canonical()
+
+
+def test_a_reference_does_not_get_around_it() -> None:
+    result = run_turn(agent(say(calls=[("write", {"text": {"$from": "conversation[1]"}})]), "Done."), "Go")
+    assert (result.calls[0].result.code, did) == ("PLAN_NOT_APPROVED", [])
+
+
+class Through:
+    """An offer that hides the actions behind one tool, as a multiplexer does."""
+
+    name = "through"
+
+    @hookimpl
+    def tool_offer(self, agent: Any) -> Any:
+        return self
+
+    def open(self, actions: Any, agent: Any) -> Any:
+        from wakeful.types import Offered, Tool
+
+        return Offered((Tool("execute", "Run one.", {"type": "object"}),))
+
+    def actions(self) -> Any:
+        return ()
+
+    def resolve(self, call: Any, catalogue: Any, decision: Any) -> Any:
+        import json
+
+        args = json.loads(call.args)
+        return [(args["action"], args.get("args", {}))]
+
+
+def test_an_offer_that_hides_actions_does_not_get_around_it() -> None:
+    calls = [("execute", {"action": name}) for name in ("write", "web", "mail", "look")]
+    result = run_turn(agent(say(calls=calls), "Done.", plugins=(Through(),)), "Go")
+    assert [call.result.code for call in result.calls] == ["PLAN_NOT_APPROVED"] * 3 + ["SUCCESS"]
+    assert did == []
+
+
+async def test_sub_agents_do_not_get_around_it() -> None:
+    below = Agent(model=ScriptedModel([say(calls=["mail", "look"]), "Below."]), name="below", actions=ALL)
+    kid = Agent(
+        model=ScriptedModel([say(calls=["write", ("delegate_to_below", {"message": "Go"})]), "Kid."]),
+        name="kid",
+        actions=ALL,
+        sub_agents=[below],
+    )
+    top = agent(say(calls=[("delegate_to_kid", {"message": "Go"})]), "Done.", sub_agents=[kid], name="top")
+    async with wakeful.open(top) as app:
+        answer = await app.send("top", "Go")
+    assert (answer.text, did) == ("Done.", [])
+
+
+async def test_a_person_approves_through_the_approvals_plugin(tmp_path: Path) -> None:
+    model = ScriptedModel(
+        [say(calls=[("submit_plan", {"plan": "Write it."})]), "I wait.", say(calls=["write"]), "Written."]
+    )
+    subject = Agent(model=model, actions=ALL, plugins=["plan", Desk])
+    async with wakeful.open(subject) as app:
+        answer = await app.send("agent", "Go", conversation="c")
+        assert answer.status is RunStatus.AWAITING_APPROVAL
+        assert did == []
+        await app.approvals.approve(answer.pending[0], by="ana")
+        answer = await app.resume(answer.run_id)
+    assert (answer.text, did) == ("Written.", ["write"])
+    assert "plan: approved" in model.requests[-1].canonical()
+    assert len({str(prefix(request)) for request in model.requests}) == 1
+
+
+async def test_a_rejected_plan_changes_nothing() -> None:
+    model = ScriptedModel(
+        [say(calls=[("submit_plan", {"plan": "Write it."})]), "I wait.", say(calls=["write"]), "No."]
+    )
+    async with wakeful.open(Agent(model=model, actions=ALL, plugins=["plan", Desk])) as app:
+        answer = await app.send("agent", "Go", conversation="c")
+        await app.approvals.reject(answer.pending[0], by="ana")
+        answer = await app.resume(answer.run_id)
+    assert (answer.text, did) == ("No.", [])
+
+
+FILE = """
+[store]
+url = "sqlite:///wakeful.db"
+[agents.desk]
+model = "replay:unused.jsonl"
+plugins.enable = ["plan"]
+approvers = ["ana"]
+"""
+
+
+def command(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "wakeful", "plan", *args],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def test_a_person_approves_from_the_command_line(tmp_path: Path) -> None:
+    (tmp_path / "wakeful.toml").write_text(FILE)
+    store = f"sqlite:///{tmp_path / 'wakeful.db'}"
+    first = [say(calls=[("submit_plan", {"plan": "Write it."})]), "It waits."]
+    one = run_turn(agent(*first, name="desk", store=store), "Go", conversation="c")
+    assert one.calls[0].result.code == "SUCCESS_SUBMITTED"
+    assert "plan: awaiting" in command(tmp_path, "show", "c").stdout
+    assert "'eve' is not one of the approvers: ana" in command(tmp_path, "approve", "c", "--by", "eve").stderr
+    approved = command(tmp_path, "approve", "c", "--by", "ana")
+    assert (approved.returncode, approved.stdout) == (0, "Write it.\n\nplan: approved by ana\n")
+    assert "no plan waits" in command(tmp_path, "approve", "c", "--by", "ana").stderr
+    two = run_turn(agent(say(calls=["write"]), "Done.", name="desk", store=store), "On", conversation="c")
+    assert (two.calls[0].result.code, did) == ("SUCCESS", ["write"])
+    assert prefix(two.requests[0]) == prefix(one.requests[0])
+    assert "plan: none" in command(tmp_path, "withdraw", "c", "--by", "ana").stdout
+    assert "there is no conversation 'd'" in command(tmp_path, "show", "d").stderr
+    three = run_turn(agent(say(calls=["mail"]), "Done.", name="desk", store=store), "On", conversation="c")
+    assert three.calls[0].result.code == "PLAN_NOT_APPROVED"
