@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from attrs import field, frozen
 
 from wakeful.loop.below import WAITS
-from wakeful.loop.close import Work, close, context
+from wakeful.loop.close import Work, close, context, unwritten
 from wakeful.loop.execute import execute
 from wakeful.loop.inner import Inner
 from wakeful.loop.live import Live
@@ -71,6 +71,9 @@ async def finish_calls(live: Live, planned: Sequence[Planned], work: Work, *, st
     """
     interruption = "CANCELLED" if stopped else await _execute(live, planned, work)
     if interruption == "CANCELLED" and live.abandoned:
+        late = await unwritten(live, work)
+        if late is not None:
+            await settle(live.store.write(lambda conn: live.journal.put_result(conn, live.run, *late)))
         raise asyncio.CancelledError
     final = await settle(close(live, planned, work, interruption))
     return Acted(final, interruption == "CANCELLED", planned, work)
@@ -98,7 +101,8 @@ async def _execute(live: Live, planned: Sequence[Planned], work: Work) -> str:
     gate = asyncio.Semaphore(PARALLEL)
     code = ""
     inner = Inner(live, planned, work)
-    tasks = [asyncio.ensure_future(_one(live, item, work, gate, inner)) for item in allowed]
+    alone = len(allowed) == 1
+    tasks = [asyncio.ensure_future(_one(live, item, work, gate, inner, alone=alone)) for item in allowed]
     left = live.remaining
     try:
         await every(live.clock, None if left is None else max(left, 0.0), *tasks)
@@ -114,7 +118,9 @@ async def _execute(live: Live, planned: Sequence[Planned], work: Work) -> str:
     return "CANCELLED" if again else code
 
 
-async def _one(live: Live, item: Planned, work: Work, gate: asyncio.Semaphore, inner: Inner) -> None:
+async def _one(
+    live: Live, item: Planned, work: Work, gate: asyncio.Semaphore, inner: Inner, *, alone: bool
+) -> None:
     inv = item.invocation
     action = live.agent.actions[inv.action]
     async with gate:
@@ -130,4 +136,7 @@ async def _one(live: Live, item: Planned, work: Work, gate: asyncio.Semaphore, i
         work.results[inv.key] = live.redactor.result(result)
         if result.code == WAITS and action.owner == "kernel":
             return  # stored already, so that the sub-agent's answer finds it
+        if alone and action.reruns and not live.agent.stages:
+            work.unwritten = inv.key  # the step closes at once, and one transaction takes both
+            return
         await settle(live.journal.result(live.run, inv.key, work.results[inv.key], puts=puts))

@@ -40,12 +40,14 @@ Put = tuple[str, str, Json]
 class Work:
     """What the executions of a step have given so far, by key.
 
-    ``nested`` are the keys of those that made inner calls; ``resumed`` says that another process began.
+    ``nested`` are the keys of those that made inner calls; ``resumed`` says that another process began;
+    ``unwritten`` is the key whose result is stored when the step closes.
     """
 
     results: dict[str, ActionResult] = field(factory=dict)
     puts: dict[str, list[Put]] = field(factory=dict)
     started: set[str] = field(factory=set)
+    unwritten: str = ""
     delivered: set[str] = field(factory=set)
     nested: set[str] = field(factory=set)
     resumed: bool = False
@@ -82,6 +84,7 @@ async def close(live: Live, planned: Sequence[Planned], work: Work, interruption
     keys: list[list[str]] = []
     puts: list[Put] = []
     ended: list[ActionEnded] = []
+    late = await unwritten(live, work)
     async with live.store.transaction() as tx:
         for group in by_call(planned).values():
             of_call = [await _finish(live, tx, item, work, interruption) for item in group]
@@ -93,6 +96,8 @@ async def close(live: Live, planned: Sequence[Planned], work: Work, interruption
         notices, live.notices = live.notices, []
 
         def conclude(conn: Connection) -> tuple[Row, ...]:
+            if late is not None:
+                live.journal.put_result(conn, live.run, *late)
             numbered = live.journal.close(conn, live.run, rows, keys, puts, status, notices)
             for row, of in zip(numbered, keys, strict=True):
                 close_nested(conn, live.run.id, work.nested.intersection(of), row.seq)
@@ -109,6 +114,14 @@ async def close(live: Live, planned: Sequence[Planned], work: Work, interruption
     for event in ended:
         await live.emit(event)
     return next((event.result.final for event in ended if event.result.final), None)
+
+
+async def unwritten(live: Live, work: Work) -> tuple[dict[str, Json], list[str]] | None:
+    """Return what :meth:`Journal.put_result` takes of the result that is not stored yet, if there is one."""
+    key, work.unwritten = work.unwritten, ""
+    if not key:
+        return None
+    return await live.journal.result_values(key, work.results[key], "done", work.puts.get(key, ()))
 
 
 async def _finish(live: Live, tx: Tx, item: Planned, work: Work, interruption: str) -> ActionEnded:

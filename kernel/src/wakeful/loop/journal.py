@@ -1,12 +1,13 @@
 """Everything the loop writes, one function per transaction, in the order that survives a crash.
 
 For each step: reply with its assistant row | plan with verdicts and intents | each raw result |
-frozen rows in call order with plugin state. A transaction is one trip to the writer thread.
+frozen rows in call order with plugin state. A transaction is one trip to the writer thread. The result of a
+call that is alone in its step and may run again goes with the rows, where no stage comes between.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from attrs import frozen
@@ -150,14 +151,16 @@ class Journal:
     ) -> None:
         """Store one raw result as soon as it is there, with what its action put."""
         values, kept = await self.result_values(key, result, status, puts)
+        await self.store.write(lambda conn: self.put_result(conn, run_, values, kept))
 
-        def write(conn: Connection) -> None:
-            guard(conn, run_)
-            SET_RESULT.run(conn, values)
-            for each in kept:
-                conn.execute(keep(run_.conversation, each))
-
-        await self.store.write(write)
+    def put_result(
+        self, conn: Connection, run_: Run, values: Mapping[str, Json], kept: Sequence[str]
+    ) -> None:
+        """Store one raw result in a transaction, with what :meth:`result_values` said."""
+        guard(conn, run_)
+        SET_RESULT.run(conn, values)
+        for each in kept:
+            conn.execute(keep(run_.conversation, each))
 
     async def result_values(
         self, key: str, result: ActionResult, status: str, puts: Sequence[tuple[str, str, Json]]
