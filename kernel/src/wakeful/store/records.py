@@ -9,7 +9,7 @@ import json
 from typing import Any, TypeVar
 
 from attrs import AttrsInstance, fields
-from sqlalchemy import ColumnElement, Connection, RowMapping, select
+from sqlalchemy import ColumnElement, Connection, RowMapping, or_, select
 
 from wakeful.store import tables as t
 from wakeful.store.recorded import (
@@ -43,6 +43,8 @@ __all__ = [
 
 #: How many entries a list gives unless told otherwise.
 DEFAULT_LIMIT = 50
+#: Of the calls inside a call, a loop's for instance, so many are told of; there may be thousands.
+INNER_CALLS = 100
 
 R = TypeVar("R", bound=AttrsInstance)
 
@@ -107,7 +109,11 @@ def get_run(conn: Connection, run_id: str) -> RunDetail | None:
     s, m, a = t.step.c, t.model_call.c, t.action_call.c
     steps = select(t.step).where(s.run_id == run_id).order_by(s.number)
     models = select(t.model_call).where(m.run_id == run_id).order_by(m.id)
-    actions = select(t.action_call).where(a.run_id == run_id).order_by(a.step, a.index_, a.inner)
+    actions = (
+        select(t.action_call)
+        .where(a.run_id == run_id, or_(a.parent.is_(None), a.inner < INNER_CALLS))
+        .order_by(a.step, a.index_, a.parent.is_not(None), a.inner)
+    )
     return RunDetail(
         run,
         _epoch_reason(conn, run),
