@@ -134,9 +134,7 @@ class ExternalType:
             except messages.BadMessageError as error:
                 mistakes += 1
                 if mistakes > self.settings.max_mistakes:
-                    raise HarnessError(
-                        f"the harness sent {mistakes} wrong messages in a row: {error}"
-                    ) from error
+                    raise HarnessError(f"the harness sent {mistakes} wrong messages: {error}") from error
                 told: dict[str, Json] = {"type": "error", "message": str(error)}
                 await process.send(told)
                 continue
