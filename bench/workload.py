@@ -56,6 +56,9 @@ def of_peers(folder: Path, python: str) -> list[dict[str, Any]]:
         command = [python, "cache_bench.py", "--out", out]
         subprocess.run(command, cwd=folder, stdout=sys.stderr, check=True)
         table = json.loads((Path(out) / "cache.json").read_text(encoding="utf-8"))
+    for label, row in table.items():
+        if row.get("error"):
+            print(f"{label}: {row['error'].strip().splitlines()[-1]}: left out", file=sys.stderr)
     return [
         {
             "config": label,
@@ -70,6 +73,7 @@ def of_peers(folder: Path, python: str) -> list[dict[str, Any]]:
             "cost": row["cost_units"],
         }
         for label, row in table.items()
+        if not row.get("error")
     ]
 
 
