@@ -23,7 +23,7 @@ from toys_cache import (
 
 from wakeful import Agent, action
 from wakeful.testing import ScriptedModel, say
-from wakeful.types import Profile, Request
+from wakeful.types import ConfigError, Profile, Request
 
 LOOK = say(calls=[("look", {"key": "k" * 40, "at": "here"})])
 STEPS = (LOOK, LOOK, LOOK, "Done.")
@@ -165,8 +165,11 @@ def test_placeholders_are_refused(run_turn: Callable[..., Any], tmp_path: Any, p
     file.write_text(
         f'[agents.desk]\nmodel = "replay:x.jsonl"\ninstructions = "You had {place}."\n', encoding="utf-8"
     )
-    with pytest.raises(Exception, match=r"instructions are plain text.*runtime-state fragment"):
+    told = r"instructions are plain text.*runtime-state fragment.*'(conversation length|has context)'"
+    with pytest.raises(ConfigError, match=told):
         run_turn(file, "Hello")
+    with pytest.raises(ConfigError, match=told):
+        run_turn(Agent(model=ScriptedModel([]), instructions=f"You had {place}."), "Hello")
 
 
 def test_the_order_in_which_tools_and_keys_are_declared_does_not_matter(stage: Stage) -> None:

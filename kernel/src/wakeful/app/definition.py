@@ -8,6 +8,7 @@ from pathlib import Path
 from attrs import field, frozen
 
 from wakeful.config import AgentConfig
+from wakeful.config.agents import placeholder
 from wakeful.types import Action, ConfigError, Json, Limits, Model, Problem
 
 
@@ -62,7 +63,7 @@ def blueprint(agent: Agent) -> Blueprint:
     """Return the blueprint of an agent written in Python.
 
     Raises:
-        ConfigError: something among its actions is none.
+        ConfigError: something among its actions is none, or its instructions hold a placeholder.
     """
     strange = [item for item in agent.actions if not isinstance(item, Action | str)]
     if strange:
@@ -70,6 +71,9 @@ def blueprint(agent: Agent) -> Blueprint:
         raise ConfigError(
             [Problem(f"agent {agent.name!r}", f"{item!r} is no action; {advice}") for item in strange]
         )
+    problem = placeholder(agent.instructions, "the text")
+    if problem:
+        raise ConfigError([Problem(f"agent {agent.name!r}: instructions", problem)])
     names: list[str] = []
     objects: dict[str, object] = {}
     for plugin in agent.plugins:

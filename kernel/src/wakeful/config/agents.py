@@ -168,15 +168,28 @@ def _read_instructions(written: str, folder: Path, report: Report) -> str:
         except UnicodeDecodeError as error:
             report("instructions", f"{path} is not UTF-8 (byte {error.start})")
             return ""
-    template = _TEMPLATE.search(text)
-    if template:
-        found = " ".join(template[0].split())
-        report(
-            "instructions",
-            f"{found!r} in {source}: instructions are plain text, so that the prompt stays the same between "
-            "requests; give what changes as a runtime-state fragment (hook prompt_state)",
-        )
+    problem = placeholder(text, source)
+    if problem:
+        report("instructions", problem)
     return text
+
+
+def placeholder(text: str, source: str) -> str:
+    """Return what is wrong with instructions that hold a ``{{ … }}``; empty if they hold none.
+
+    Args:
+        text: the instructions.
+        source: where they stand, in words.
+    """
+    template = _TEMPLATE.search(text)
+    if template is None:
+        return ""
+    found = " ".join(template[0].split())
+    name = " ".join(re.findall(r"\w+", found)[:4]).replace("_", " ") or "its name"
+    return (
+        f"{found!r} in {source}: instructions are plain text, so that the prompt stays the same between "
+        f"requests; give what changes as a runtime-state fragment (hook prompt_state), e.g. {name!r}"
+    )
 
 
 def _near_file(path: Path) -> str:
