@@ -10,7 +10,19 @@ from xml.etree import ElementTree as ET
 
 import pytest
 from attrs import evolve, frozen
-from toys_cache import Board, Clocky, Manifest, Planner, Skills, Sliding, Volatile, look
+from toys_cache import (
+    Board,
+    Clocky,
+    Early,
+    Length,
+    Manifest,
+    Planner,
+    Shuffled,
+    Skills,
+    Sliding,
+    Volatile,
+    look,
+)
 
 from tests.cli import Console
 from wakeful import Agent
@@ -104,16 +116,25 @@ def test_everything_that_was_sent_is_read_again(office: Office, model: str) -> N
     assert result.answer.usage.read == sum(row["usage"]["read"] for row in told["requests"][4:])
 
 
-@pytest.mark.parametrize("kind", [Manifest, Planner, Clocky, Skills])
+@pytest.mark.parametrize("kind", [Manifest, Planner, Clocky, Length, Skills, Shuffled, Early])
 def test_a_prefix_that_changes_between_turns_is_named_with_its_price(office: Office, kind: type) -> None:
     board = Board()
-    office.turn(kind(board))
+    two = [look, evolve(look, name="Peek", tool_name="peek")]
+    office.turn(kind(board), actions=two)
     board.artifacts, board.plan, board.now, board.skill = ["[A]"], "approved", "10:30", True
-    office.turn(kind(board))
-    section = {"manifest": "section manifest", "planner": "section plan", "clocky": "section clock"}
+    office.turn(kind(board), actions=two)
+    section = {
+        "manifest": "section manifest",
+        "planner": "section plan",
+        "clocky": "section clock",
+        "length": "section length",
+        "skills": "tool unlocked",
+        "shuffled": "tools",
+        "early": "message 0",  # what was put there
+    }
     broken = [row for row in office.told().json["requests"] if row["change"]]
     (change,) = [row["change"] for row in broken]
-    assert (change["plugin"], change["section"]) == (kind.name, section.get(kind.name, "tool unlocked"))
+    assert (change["plugin"], change["section"]) == (kind.name, section[kind.name])
     assert change["declared"] is (kind is Skills)
     assert change["lost"] > 1000
     assert broken[0]["wasted"] == change["lost"]

@@ -3,13 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from attrs import evolve
 
 from wakeful import hookimpl
 from wakeful.tools.declare import action
-from wakeful.types import Action, Call, Fragment, RowKind, Run, Section, View
+from wakeful.types import (
+    Action,
+    AgentView,
+    Call,
+    Fragment,
+    Json,
+    Offered,
+    Row,
+    RowKind,
+    Run,
+    Section,
+    Text,
+    Tool,
+    View,
+)
 
 
 @action(effect="read", output_trust="trusted")
@@ -39,20 +54,24 @@ class Board:
         self.now = "09:00"
 
 
-class Manifest:
-    """Lists artifacts in its static section."""
-
-    name = "manifest"
+class OfBoard:
+    """A plugin that looks at the board."""
 
     def __init__(self, board: Board) -> None:
         self.board = board
+
+
+class Manifest(OfBoard):
+    """Lists artifacts in its static section."""
+
+    name = "manifest"
 
     @hookimpl
     def prompt_sections(self) -> list[Section]:
         return [Section("manifest", 50, "Artifacts: " + ", ".join(self.board.artifacts))]
 
 
-class Clocky(Manifest):
+class Clocky(OfBoard):
     """Says the time in its static section."""
 
     name = "clocky"
@@ -62,7 +81,7 @@ class Clocky(Manifest):
         return [Section("clock", 50, f"It is {self.board.now}.")]
 
 
-class Planner(Manifest):
+class Planner(OfBoard):
     """Says in its static section whether the plan is approved."""
 
     name = "planner"
@@ -72,7 +91,54 @@ class Planner(Manifest):
         return [Section("plan", 50, f"plan: {self.board.plan}")]
 
 
-class Skills(Manifest):
+class Length(OfBoard):
+    """Says in its static section how long the conversation is, as other systems' placeholders do."""
+
+    name = "length"
+
+    @hookimpl
+    def prompt_sections(self) -> list[Section]:
+        return [Section("length", 50, f"has context: {bool(self.board.artifacts)}")]
+
+
+class Shuffled(OfBoard):
+    """Offers the tools in the order in which they come out of a set."""
+
+    name = "shuffled"
+
+    @hookimpl
+    def tool_offer(self) -> Any:
+        return self
+
+    def open(self, actions: Mapping[str, Action], agent: AgentView) -> Offered:
+        names = sorted(actions, reverse=bool(self.board.artifacts))
+        return Offered(
+            tuple(Tool(name, actions[name].description, actions[name].schema) for name in names), None
+        )
+
+    def actions(self) -> Sequence[Action]:
+        return ()
+
+    def resolve(self, call: Call, catalogue: Mapping[str, Action], decision: Json) -> Any:
+        return [(call.tool, call.args)]
+
+
+class Early(OfBoard):
+    """Puts what it retrieved in front of the first turn."""
+
+    name = "early"
+
+    @hookimpl
+    def prompt_window(self) -> Any:
+        return self
+
+    def select(self, run: Run) -> View:
+        rows = tuple(row for row in run.rows if row.kind is not RowKind.STATE)
+        found = Row(0, RowKind.INBOUND, (Text("user", "Remembered: the office is closed."),))
+        return View((found, *rows) if self.board.artifacts else rows)
+
+
+class Skills(OfBoard):
     """Declares another action once a skill is unlocked."""
 
     name = "skills"

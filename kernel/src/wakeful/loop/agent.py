@@ -97,6 +97,8 @@ def changes(old: Declared, new: Declared) -> str:
     tools += [f"~{name}" for name in after if name in before and after[name] != before[name]]
     if tools:
         reasons.append("tools: " + " ".join(sorted(tools)))
+    if list(before) != list(after) and before == after:
+        reasons.append("tools: in another order")
     texts = {section.name: section for section in old.sections}
     now = {section.name: section for section in new.sections}
     changed = sorted(name for name in {*texts, *now} if texts.get(name) != now.get(name))

@@ -39,11 +39,11 @@ def changed(old: Declared, new: Declared, reason: str, *, configured: bool) -> B
         old: the one before.
         new: the one that begins.
         reason: why the epoch starts.
-        configured: whether the configuration is another one as well. A section that changes without that
-            changes by itself, e.g. with the time, and will change again.
+        configured: whether the configuration is another one as well. A section, or the order of the tools,
+            that changes without that changes by itself, e.g. with the time, and will change again.
     """
     for section, before, after in _differences(old, new):
-        own = section.startswith("section ") and section != "section instructions"
+        own = section == "tools" or (section.startswith("section ") and section != "section instructions")
         cut = _excerpts(before, after)
         return Break(
             section, reason, declared=configured or not own or not before, before=cut[0], after=cut[1]
@@ -60,6 +60,8 @@ def _differences(old: Declared, new: Declared) -> Iterator[tuple[str, str, str]]
     for name in sorted({*before, *after}):
         if before.get(name) != after.get(name):
             yield f"tool {name}", before.get(name, ""), after.get(name, "")
+    if list(before) != list(after) and before == after:
+        yield "tools", " ".join(before), " ".join(after)
     texts = {section.name: section.text for section in old.sections}
     now = {section.name: section.text for section in new.sections}
     for name in dict.fromkeys([*now, *texts]):
@@ -81,6 +83,8 @@ def owner(agent: BuiltAgent, section: str) -> str:
     if what == "tool":
         action = agent.actions.get(name)
         return action.owner if action else plugins.slot_owner("tool_offer") or ""
+    if what == "tools":
+        return plugins.slot_owner("tool_offer") or ""
     if what == "section":
         offered = plugins.slot_owner("tool_offer") or ""
         return plugins.section_owner(name) or ("" if name == "instructions" else offered)
