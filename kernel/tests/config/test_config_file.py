@@ -200,3 +200,21 @@ def test_two_agents_of_one_name_are_refused() -> None:
     agent = AgentConfig("desk", "replay:x")
     with pytest.raises(ConfigError, match="agent 'desk': declared twice"):
         AppConfig.from_agents(agent, agent, env={})
+
+
+@pytest.mark.parametrize(
+    ("store", "folder"),
+    [
+        ('url = "sqlite:///x.db"', None),
+        ('url = "postgresql://db/agents"', "agents.files"),
+        ('url = "postgresql://db/agents"\nfiles = "large"', "large"),
+        ('files = "/srv/large"', "/srv/large"),
+    ],
+)
+def test_large_contents_lie_beside_the_file_or_where_it_says(
+    tmp_path: Path, store: str, folder: str | None
+) -> None:
+    file = tmp_path / "wakeful.toml"
+    file.write_text(f"[store]\n{store}\n[agents.desk]\nmodel = 'replay:x'\n")
+    expected = None if folder is None else tmp_path / folder
+    assert load_config(file, {}).store.files_folder == expected

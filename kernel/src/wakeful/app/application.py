@@ -305,7 +305,8 @@ async def open(  # noqa: A001  (the name users type: wakeful.open)
     for plan in plans.values():
         platform.take(plan.config.plugins, plan.plugins)
     lineages = platform.hooks.lineages()
-    store = await Store.open(config.store.url, lineages=lineages, clock=ambient.clock)
+    url, files = config.store.url, config.store.files_folder
+    store = await Store.open(url, lineages=lineages, clock=ambient.clock, files=files)
     app = App(store, ambient, plans, where)
     try:
         builder = Builder(ambient, platform, store, app.ask, where, plans, app.delegate)

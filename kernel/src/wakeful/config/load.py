@@ -14,7 +14,6 @@ from attrs import field, frozen
 from wakeful.config.agents import Defaults, read_agent
 from wakeful.config.explain import below_path, misspelling, shown
 from wakeful.config.model import AgentConfig, AppConfig, StoreConfig, switch_off
-from wakeful.config.paths import resolve_url
 from wakeful.config.plugins import PluginTable, read_plugins
 from wakeful.config.secrets import join, redact, secrets_in, substitute
 from wakeful.config.structure import Report, partial
@@ -101,7 +100,7 @@ def _read_store(raw: Mapping[str, Json], folder: Path, report: Report) -> StoreC
     if "://" not in store.url:
         expected = 'expected an address like "sqlite:///wakeful.db" or "postgresql://host/name"'
         report("store.url", f"{expected}, got {shown(raw.get('url', store.url))}")
-    return StoreConfig(resolve_url(store.url, folder))
+    return store.resolved(folder)
 
 
 def _read_agents(tables: Mapping[str, Json], defaults: Defaults, report: Report) -> dict[str, AgentConfig]:

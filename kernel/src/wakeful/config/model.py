@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from pathlib import Path
+from pathlib import Path, PurePosixPath
+from urllib.parse import urlsplit
 
 from attrs import evolve, field, frozen
 
 from wakeful.config.overrides import ActionOverride
-from wakeful.config.paths import resolve_url
+from wakeful.config.paths import resolve_path, resolve_url
 from wakeful.types import ConfigError, Json, Limits, Problem, Retry, nearest
 
 #: Names of plugins to leave out everywhere, separated by commas; for finding out which one is to blame.
@@ -20,9 +21,29 @@ PLUGIN_PREFIX = "plugin:"
 
 @frozen
 class StoreConfig:
-    """Where conversations are kept: a SQLAlchemy address, ``sqlite:///…`` or ``postgresql://…``."""
+    """Where conversations are kept.
+
+    Args:
+        url: a SQLAlchemy address, ``sqlite:///…`` or ``postgresql://…``.
+        files: folder of large contents, the same for every process that shares the database. Empty:
+            ``<database>.files`` beside a SQLite file, for other databases in the folder of the configuration.
+    """
 
     url: str = field(default="sqlite:///wakeful.db", repr=False)
+    files: str = ""
+
+    def resolved(self, folder: Path) -> StoreConfig:
+        """Return it with relative paths made absolute, from ``folder``."""
+        files = self.files
+        if not files and not self.url.startswith("sqlite"):
+            # Named after the database: what another one keeps in the same folder is not this one's to sweep.
+            files = f"{PurePosixPath(urlsplit(self.url).path).name or 'wakeful'}.files"
+        return StoreConfig(resolve_url(self.url, folder), str(resolve_path(files, folder)) if files else "")
+
+    @property
+    def files_folder(self) -> Path | None:
+        """The folder of large contents; None = beside the SQLite file."""
+        return Path(self.files) if self.files else None
 
 
 @frozen
@@ -118,8 +139,7 @@ class AppConfig:
         )
         if problems or unknown:
             raise ConfigError([*problems, *unknown])
-        url = resolve_url((store or StoreConfig()).url, base)
-        return cls(None, base, StoreConfig(url), remaining)
+        return cls(None, base, (store or StoreConfig()).resolved(base), remaining)
 
 
 def switch_off(
