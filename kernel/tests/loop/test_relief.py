@@ -110,7 +110,7 @@ def test_it_is_asked_when_the_provider_finds_the_request_too_long(run_turn: Turn
 @pytest.mark.parametrize("between", [True, False])
 def test_between_runs_it_is_asked_whatever_the_use(run_turn: Turn, between: bool) -> None:
     plugin = Shortening(share=0.65, between_runs=between)
-    replies = [say(calls=[("tell", {"size": 900})]), "One.", "Two."]
+    replies: list[Any] = [say(calls=[("tell", {"size": 900})]), "One.", "Two."]
     wide = Profile("scripted", window=100_000, output=100)
     model = ScriptedModel(replies, wide)
     run_turn(Agent(model=model, actions=[tell], plugins=[plugin]), "Go", "On")

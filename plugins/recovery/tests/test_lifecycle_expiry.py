@@ -86,7 +86,7 @@ def test_a_compacted_result_keeps_its_first_characters_and_can_be_expanded() -> 
     ("sequence", "code"), [(999, "UNKNOWN_SEQUENCE"), (1, "NOT_SHORTENED"), (0, "INVALID_ARGUMENT")]
 )
 def test_what_cannot_be_expanded_says_why(sequence: int, code: str) -> None:
-    replies = [say(calls=[("expand_message", {"sequence": sequence})]), "I see."]
+    replies: list[Any] = [say(calls=[("expand_message", {"sequence": sequence})]), "I see."]
     played = play(agent_of(ScriptedModel(replies, WIDE), [look_up()]), ["Q"])
     assert code in texts_of(played.requests[-1])[0]
 
@@ -197,7 +197,7 @@ def test_another_process_sends_the_same_bytes(tmp_path: Path) -> None:
     whole = play(agent, ["Q"] * 6)
     other = tmp_path / "other"
     other.mkdir()
-    parts = []
+    parts: list[Request] = []
     for number in range(6):
         model = ScriptedModel(_from(replies, number), WIDE)
         again = agent_of(model, actions, store=at(other))

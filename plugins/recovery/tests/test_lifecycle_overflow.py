@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from plugins.recovery.tests.aging import (
@@ -137,7 +139,7 @@ def test_it_is_tried_again_until_the_provider_takes_it() -> None:
 def test_a_removed_result_cannot_be_expanded() -> None:
     replies = [reply for number in range(7) for reply in called(number)]
     profile = Profile("scripted", window=8_000, output=1_000)
-    more = [say(calls=[("expand_message", {"sequence": 3})]), "I see."]
+    more: list[Any] = [say(calls=[("expand_message", {"sequence": 3})]), "I see."]
     model = ScriptedModel([*replies, *more], profile=profile)
     played = play(agent_of(model, [look_up(6_000)]), [*(f"Q {n}" for n in range(7)), "Once more"])
     assert played.answers[-1].text == "I see."
