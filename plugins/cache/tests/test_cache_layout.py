@@ -145,7 +145,7 @@ def test_reasoning_is_left_out_once_after_an_epoch_and_other_blocks_stay() -> No
     assert THOUGHT not in began.items
     assert SEARCH in began.items
     assert began.change is not None
-    assert began.change.reason == "tools: +x"
+    assert began.change.reason == "tools: +x; reasoning in messages 1 to 5 is left out"
     thread.say()
     after = thread.ask()
     assert after.items.count(THOUGHT) == 1  # what was thought since
@@ -165,6 +165,8 @@ def test_reasoning_behind_a_declared_rewrite_is_left_out_but_not_in_an_open_loop
     rows[8] = evolve(rows[8], items=(Text("user", "(expired)"),))
     thread.window(rows, "full #1 results expired")
     request = thread.ask(Text("assistant", "So."))
+    assert request.change is not None
+    assert "results expired; reasoning in messages " in request.change.reason
     assert request.items[-2] == Call("c1", "look", "{}")
     assert request.items[-3] is THOUGHT
     assert request.items.count(THOUGHT) < 7

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from attrs import evolve
+
 from wakeful.types import Break, Draft, Kept, RowKind, Sent, digest
 from wakeful_cache.pieces import Pieces, Ranges, Source, is_reasoning, items_of, spelled
 
@@ -118,6 +120,14 @@ def _called(pieces: Pieces, place: int) -> str:
         return f"message {_seq(pieces.sources[-1])}" if pieces.sources else "messages"
     source = pieces.sources[place]
     return f"state after message {source.after}" if isinstance(source, Kept) else f"message {source.seq}"
+
+
+def noting(change: Break, left_out: Ranges) -> Break:
+    """Return the break, its reason saying which reasoning is left out from here on."""
+    if not left_out:
+        return change
+    messages = ", ".join(f"{max(first, 1)} to {last}" for first, last in left_out)
+    return evolve(change, reason=f"{change.reason}; reasoning in messages {messages} is left out")
 
 
 def parts_of(model: str, tools: tuple[str, ...], sections: tuple[tuple[str, str], ...]) -> dict[str, str]:

@@ -16,7 +16,16 @@ from wakeful.types import (
     Text,
     WakefulError,
 )
-from wakeful_cache.breaks import agreed, of_epoch, of_messages, parts_of, points, repeats, without_reasoning
+from wakeful_cache.breaks import (
+    agreed,
+    noting,
+    of_epoch,
+    of_messages,
+    parts_of,
+    points,
+    repeats,
+    without_reasoning,
+)
 from wakeful_cache.marks import marks
 from wakeful_cache.pieces import Memory, Pieces, linked, spelled
 from wakeful_cache.settings import CacheSettings
@@ -88,12 +97,13 @@ class CacheLayout:
         if fresh:
             known = without_reasoning(draft, Pieces(), 0, ())
             if before is not None:
-                change = of_epoch(draft, before, self._digests(draft.epoch.declared))
+                change = noting(of_epoch(draft, before, self._digests(draft.epoch.declared)), known)
         pieces = old.follow(draft, known)
         if before is not None and not fresh and not repeats(pieces, before):
             change = of_messages(draft, pieces, old, before)
             if change.declared:
                 left_out = without_reasoning(draft, pieces, agreed(pieces, before), known)
+                change = noting(change, left_out if left_out != known else ())
                 pieces = pieces.follow(draft, left_out)
         self.memory.keep(draft.conversation, pieces, size)
         return pieces, change
