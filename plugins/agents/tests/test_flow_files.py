@@ -110,3 +110,10 @@ def test_the_commands(tmp_path: Path) -> None:
     shown = _wakeful("flow", "show", str(good), "--json")
     assert json.loads(shown.stdout)["picture"].startswith("flowchart TD")
     assert _wakeful("flow", "show", str(good), "--svg").stdout.startswith("<svg ")
+
+
+def test_the_flow_of_the_readme_is_one() -> None:
+    readme = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
+    (text,) = [block for block in readme.split("```toml\n")[1:] if block.startswith("answer")]
+    flow = read_flow(text.partition("```")[0], "README.md")
+    assert list(flow.steps) == ["load", "remind", "many", "tell"]
