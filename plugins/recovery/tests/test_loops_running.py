@@ -13,6 +13,7 @@ from wakeful import ActionError, action, hookimpl
 from wakeful.testing import ScriptedModel, say
 from wakeful.types import (
     Action,
+    ActionContext,
     ActionEnded,
     ActionResult,
     Invocation,
@@ -139,7 +140,22 @@ def test_it_stops_after_so_many_failures(office: Office) -> None:
     assert "3 processed, 3 failed; stopped after 3 failures" in ended(played).text
 
 
-def test_it_stops_at_the_limit_of_iterations_and_of_time(office: Office) -> None:
+def test_it_stops_at_the_limit_of_time(office: Office) -> None:
+    @action(effect="read", output_trust="trusted")
+    async def dwell(ctx: ActionContext, item: int) -> int:
+        """Dwell."""
+        clock: Any = ctx.services.clock
+        clock.advance(6)
+        return item
+
+    call = ("for_each", {"action": "dwell", "args": {"item": "item"}, "items": list(range(9))})
+    model = ScriptedModel([say(calls=[call]), "Done."], WIDE)
+    settings = {"loops": {"max_seconds": 10.0, "parallel": 1}}
+    played = play(agent_of(model, [dwell], plugins=["loops"], settings=settings), ["Go"])
+    assert "2 processed, 0 failed; stopped at the limit of 10 seconds" in ended(played).text
+
+
+def test_it_stops_at_the_limit_of_iterations(office: Office) -> None:
     args = {"action": "greet", "args": {"name": "item"}, "items": ["Ada"] * 9}
     played = loop(office, "for_each", args, settings={"max_iterations": 4})
     assert len(office.done) == 4

@@ -22,6 +22,7 @@ from wakeful.types import (
     Relief,
     Result,
     Row,
+    RowKind,
     Run,
     StoreError,
     Text,
@@ -57,7 +58,7 @@ async def make_room(live: Live, characters: int, *, refused: bool = False) -> bo
     if refused:
         _learn(live, characters)
     used = characters * live.run.tokens_per_char + agent.reserve
-    between = run.step == 1 and not live.settled
+    between = not live.settled and not _asked(run)
     live.settled = True
     room = _Room(live, used)
     for plugin, relief in live.agent.reliefs:
@@ -67,6 +68,16 @@ async def make_room(live: Live, characters: int, *, refused: bool = False) -> bo
         return False
     await room.store()
     return True
+
+
+def _asked(run: Run) -> bool:
+    """Return whether a model has answered in this run already, perhaps in another process."""
+    for row in reversed(run.rows):
+        if row.run != run.id:
+            return False
+        if row.kind is RowKind.ASSISTANT:
+            return True
+    return False
 
 
 def _learn(live: Live, characters: int) -> None:
