@@ -84,7 +84,34 @@ def test_it_changed_what_was_asked_and_sent_nothing(office: tuple[Path, str]) ->
     folder, _ = office
     assert query(folder, "SELECT phone FROM customers WHERE id = 1") == [("+46 31 555 0199",)]
     assert query(folder, "SELECT status FROM invoices WHERE id = 1008") == [("paid",)]
-    assert query(folder, "SELECT count(*) FROM outbox") == [(0,)]
+    assert query(folder, "SELECT DISTINCT subject FROM outbox") == [("Reminder",)]  # of the flow's scene
+
+
+def test_a_sub_agent_reads_the_mail(office: tuple[Path, str]) -> None:
+    text = " ".join(office[1][office[1].index("A scene with a sub-agent") :].split())
+    assert "calls delegate_to_clerk" in text
+    assert "below chief, step 1: clerk took 2 steps and is completed" in text
+    assert "Elena Solano says that invoice 1008 is paid." in text
+
+
+def test_a_flow_reminds_who_is_overdue(office: tuple[Path, str]) -> None:
+    folder, printed = office
+    fresh = folder.parent / "overdue"
+    assert run("--folder", str(fresh), "--setup").returncode == 0
+    late = "SELECT count(*) FROM invoices WHERE status = 'open' AND due < '2026-11-01'"
+    # The main scene came first, and marked one of them as paid.
+    ((before,),) = query(fresh, late)
+    assert query(folder, "SELECT count(*) FROM outbox") == [(int(str(before)) - 1,)]
+    assert "The reminders for everything" in printed[printed.index("A scene with a flow") :]
+
+
+def test_one_scene_alone(tmp_path: Path) -> None:
+    done = run("--scene", "flow", "--folder", str(tmp_path / "office"))
+    assert done.returncode == 0, done.stderr
+    assert "A scene with a flow" in done.stdout
+    assert "Who owes us money" not in done.stdout
+    wrong = run("--scene", "flwo")
+    assert wrong.stderr == "error: --scene: unknown scene 'flwo'; did you mean 'flow'?\n"
 
 
 def test_a_folder_in_use_is_left_alone(office: tuple[Path, str]) -> None:

@@ -16,16 +16,22 @@ QUESTIONS = (
     "Take over Lindqvist's new number, and mark invoice 1008 as paid.",
 )
 
+#: The main scene, and all of them.
+OFFICE, ALL = "office", "all"
+
 
 def demo(
     folder: Annotated[
         Path | None, typer.Option(help="Keep the files there; default: a temporary folder.")
     ] = None,
     model: Annotated[str, typer.Option(help="scheme:name; default: what a key allows, else a script.")] = "",
+    scene: Annotated[
+        str, typer.Option(help="office, sub-agent, flow or all; default: all of a script, else office.")
+    ] = "",
     setup: Annotated[bool, typer.Option("--setup", help="Only write the files.")] = False,
 ) -> None:
     """Show an assistant at work on a small company's real database."""
-    from wakeful_demo.setup import InUseError, choose_model, lay_out
+    from wakeful_demo.setup import SCRIPT, InUseError, choose_model, lay_out
 
     chosen, why = (model, f"Talking to {model}.") if model else choose_model()
     with tempfile.TemporaryDirectory(prefix="wakeful-demo-") as temporary:
@@ -45,8 +51,31 @@ def demo(
             typer.echo(f"Wrote {path}. Try: cd {place} && wakeful run desk 'Who owes us money?'")
             return
         typer.echo(why)
-        if asyncio.run(_play(path)):
-            raise typer.Exit(1)
+        for name in _wanted(scene, scripted=chosen == SCRIPT):
+            if asyncio.run(_play(path) if name == OFFICE else _scene(name, place)):
+                raise typer.Exit(1)
+
+
+def _wanted(scene: str, *, scripted: bool) -> tuple[str, ...]:
+    """Return the scenes to play."""
+    from wakeful.types import ConfigError, Problem, nearest
+    from wakeful_demo.scenes import SCENES
+
+    known = (OFFICE, *SCENES)
+    if scene == ALL or (not scene and scripted):
+        return known
+    if scene not in ("", *known):
+        raise ConfigError([Problem("--scene", f"unknown scene {scene!r}{nearest(scene, (*known, ALL))}")])
+    return (scene or OFFICE,)
+
+
+async def _scene(name: str, folder: Path) -> bool:
+    """Play one of the smaller scenes; return whether it failed."""
+    from rich.console import Console
+
+    from wakeful_demo.scenes import SCENES, play
+
+    return await play(SCENES[name], folder, Console())
 
 
 async def _play(path: Path) -> bool:

@@ -18,7 +18,18 @@ REAL = (
     ("openai", "OPENAI_API_KEY", "openai:gpt-5.6"),
 )
 SCRIPT = "replay:conversation.jsonl"
-_TEMPLATES = ("wakeful.toml", "desk.md", "conversation.jsonl")
+#: Scripts of the scenes, which a real model takes the place of too.
+SCRIPTS = (SCRIPT, "replay:chief.jsonl", "replay:clerk.jsonl", "replay:reminders.jsonl")
+_TEMPLATES = (
+    "wakeful.toml",
+    "desk.md",
+    "conversation.jsonl",
+    "scenes.toml",
+    "reminders.toml",
+    "chief.jsonl",
+    "clerk.jsonl",
+    "reminders.jsonl",
+)
 
 
 class InUseError(Exception):
@@ -37,7 +48,9 @@ def lay_out(folder: Path, model: str) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     for name in _TEMPLATES:
         text = files("wakeful_demo").joinpath("files", name).read_text(encoding="utf-8")
-        (folder / name).write_text(text.replace(json.dumps(SCRIPT), json.dumps(model)), encoding="utf-8")
+        for script in SCRIPTS if model != SCRIPT else ():
+            text = text.replace(json.dumps(script), json.dumps(model))
+        (folder / name).write_text(text, encoding="utf-8")
     company.create(folder / DATABASE)
     return folder / "wakeful.toml"
 
