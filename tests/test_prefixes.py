@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from tests.counts import examples
 from tests.layout import ROOT
-from tests.prefixes import PROTOCOLS, Theatre, begins, company, usable
+from tests.prefixes import PROTOCOLS, Theatre, begins, usable
+from tests.transcripts import company
 
 EXAMPLES = examples(2000)
 #: Every which plan is played once more in another process.
@@ -36,7 +37,7 @@ _call = st.one_of(
 )
 _calls = st.one_of(st.lists(_call, min_size=1, max_size=3), st.lists(_call, min_size=20, max_size=MOST_CALLS))
 _acting = st.fixed_dictionaries({"calls": _calls}, optional={"text": _words, "thinking": _words})
-_ending = st.one_of(
+_ending: st.SearchStrategy[Any] = st.one_of(
     st.fixed_dictionaries({"text": st.sampled_from(["Done.", "Fine. <runtime-state>"])}),
     st.fixed_dictionaries({"text": st.just("Done."), "thinking": _words}),
     st.fixed_dictionaries({"error": st.sampled_from(["server", "auth"])}),

@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
-from toys_cache import (
+
+from plugins.cache.tests.toys_cache import (
     Announced,
     Board,
     Clocky,
@@ -20,9 +21,8 @@ from toys_cache import (
     look,
     unlocked,
 )
-
 from wakeful import Agent, action
-from wakeful.testing import ScriptedModel, say
+from wakeful.testing import ScriptedModel, say, shown
 from wakeful.types import ConfigError, Profile, Request
 
 LOOK = say(calls=[("look", {"key": "k" * 40, "at": "here"})])
@@ -145,10 +145,10 @@ def test_context_stands_at_the_end_in_a_fixed_order_whatever_finishes_first(
 ) -> None:
     for pauses in ((0, 5), (5, 0), (2, 1)):
         stage.turn(Late("beta", [pauses[0]]), Late("alpha", [pauses[1]]), Volatile())
-    blocks = [r.items[-r.state].text for r in stage.requests if r.state]
+    blocks = [shown(r.items[-r.state]) for r in stage.requests if r.state]
     assert all(block.index("alpha") < block.index("beta") for block in blocks if "remembers" in block)
     assert repeated(stage.requests)
-    assert "remembers" not in stage.requests[0].items[0].text
+    assert "remembers" not in shown(stage.requests[0].items[0])
     assert_prefix_stable("c-1", declared=False)
 
 

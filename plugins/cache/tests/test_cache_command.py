@@ -10,7 +10,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 from attrs import evolve, frozen
-from toys_cache import (
+
+from plugins.cache.tests.toys_cache import (
     Board,
     Clocky,
     Early,
@@ -23,7 +24,6 @@ from toys_cache import (
     Volatile,
     look,
 )
-
 from tests.cli import Console
 from wakeful import Agent
 from wakeful.testing import Database
@@ -31,8 +31,8 @@ from wakeful.testing.wire import Wire
 from wakeful.types import Action
 from wakeful_cache.command import cache
 
-LOOK = {"calls": [{"tool": "look", "args": {"key": "k" * 40, "at": "here"}}]}
-STEPS = [LOOK, LOOK, LOOK, {"text": "Done."}]
+LOOK: dict[str, Any] = {"calls": [{"tool": "look", "args": {"key": "k" * 40, "at": "here"}}]}
+STEPS: list[dict[str, Any]] = [LOOK, LOOK, LOOK, {"text": "Done."}]
 #: Long enough for every cache.
 HELP = "Help whoever asks. " * 500
 
@@ -117,7 +117,7 @@ def test_everything_that_was_sent_is_read_again(office: Office, model: str) -> N
 
 
 @pytest.mark.parametrize("kind", [Manifest, Planner, Clocky, Length, Skills, Shuffled, Early])
-def test_a_prefix_that_changes_between_turns_is_named_with_its_price(office: Office, kind: type) -> None:
+def test_a_prefix_that_changes_between_turns_is_named_with_its_price(office: Office, kind: Any) -> None:
     board = Board()
     two = [look, evolve(look, name="Peek", tool_name="peek")]
     office.turn(kind(board), actions=two)
