@@ -8,7 +8,7 @@ from typing import Any
 
 from wakeful import hookimpl
 from wakeful.tools.loaders import action_from_data
-from wakeful.types import Action, ActionContext, ActionResult, Effect, Fragment, RowKind, Run, Trust
+from wakeful.types import Action, ActionContext, ActionResult, Effect, Fragment, Result, RowKind, Run, Trust
 from workload_kit.tools import answer, tools
 
 #: Notes that are kept; the oldest go.
@@ -59,7 +59,7 @@ class Notes:
             for row in run.rows
             if row.kind is RowKind.RESULT
             for item in row.items
-            if getattr(item, "call_id", "") in calls
+            if isinstance(item, Result) and item.call_id in calls
         ]
         count = len(answered)
         fragments = [
