@@ -38,6 +38,8 @@ from wakeful.types import (
 
 #: Seconds of a lease where processes stall.
 LEASE_S = 0.8
+#: Seconds that calls take where somebody must see a run in progress; to look takes a process of its own.
+DWELL_S = 0.2
 
 
 Found = dict[str, Any]

@@ -23,6 +23,7 @@ from tempfile import TemporaryDirectory
 from sqlalchemy import Connection, select
 
 from tests.durability.arena import (
+    DWELL_S,
     Found,
     Repeats,
     World,
@@ -56,7 +57,7 @@ def stalls(world: World, count: int, seed: int = 4) -> Found:
         async def send(app: App, thread: str = f"stalled{number}") -> str:
             return (await app.send("agent", "Go", conversation=thread)).status.value
 
-        stalled = world.process(send, model, seconds=0.01)
+        stalled = world.process(send, model, seconds=DWELL_S)
         world.until(running)
         while True:
             time.sleep(rng.random() * 0.15)

@@ -13,6 +13,7 @@ from typing import Any
 from sqlalchemy import make_url, select
 
 from tests.durability.arena import (
+    DWELL_S,
     Found,
     Repeats,
     World,
@@ -97,7 +98,7 @@ def outages(world: World, count: int, seed: int = 4) -> Found:
         async def send(app: App, thread: str = f"cut{number}") -> str:
             return (await app.send("agent", "Go", conversation=thread)).status.value
 
-        sender = behind.process(send, model, seconds=0.01)
+        sender = behind.process(send, model, seconds=DWELL_S)
         world.until(running)
         time.sleep(rng.random() * 0.15)
         line.signal(signal.SIGUSR1)

@@ -23,7 +23,17 @@ from random import Random
 
 from attrs import frozen
 
-from tests.durability.arena import Found, Repeats, World, failed, paid_twice, running, sound, statuses
+from tests.durability.arena import (
+    DWELL_S,
+    Found,
+    Repeats,
+    World,
+    failed,
+    paid_twice,
+    running,
+    sound,
+    statuses,
+)
 from tests.durability.children import serve
 from tests.durability.databases import OnPostgresql
 from tests.durability.ports import free_port
@@ -111,7 +121,7 @@ def restarts(server: Server, effects: Effects, conversations: int, count: int, s
 
     problems = list[str]()
     for number in range(count):
-        sender = world.process(send, model, seconds=0.05)
+        sender = world.process(send, model, seconds=DWELL_S)
         world.until(running)
         time.sleep(0.2 + rng.random() * 0.5)
         server.stop("immediate" if number % 2 else "fast")
