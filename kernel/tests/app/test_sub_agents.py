@@ -18,7 +18,6 @@ from wakeful.store.tables import action_call, run
 from wakeful.testing import Gate, ScriptedModel, say
 from wakeful.types import (
     Action,
-    ActionChange,
     ConfigError,
     Disposition,
     Final,
@@ -256,36 +255,6 @@ async def test_judges_above_have_a_say_in_every_call_below() -> None:
         )
         found = await app.store.read(lambda conn: sorted(tuple(row) for row in conn.execute(query)))
     assert found == [("pay", "POLICY_DENIED")] * 2 + [("pay", "SUCCESS"), ("ping", "SUCCESS")]
-
-
-@pytest.mark.parametrize(
-    ("scope", "agents", "codes"),
-    [
-        ("root", (), ("ACTION_REMOVED", "SUCCESS", "SUCCESS")),
-        ("global", (), ("ACTION_REMOVED",) * 3),
-        ("all_subagents", (), ("SUCCESS", "ACTION_REMOVED", "ACTION_REMOVED")),
-        ("specific", ("deeper",), ("SUCCESS", "SUCCESS", "ACTION_REMOVED")),
-    ],
-)
-async def test_scopes_of_changes(scope: str, agents: tuple[str, ...], codes: tuple[str, ...]) -> None:
-    deeper = kid(say(calls=["ping"]), "Deep.", name="deeper")
-    child = kid(say(calls=["ping", ask("deeper")]), "Kid.", sub_agents=[deeper])
-    subject = top([child], say(calls=["ping", ask()]), "Done.", actions=[ping])
-    async with wakeful.open(subject) as app:
-        change = ActionChange("remove", "ping", scope, agents)
-        await app.send("top", "Go", action_changes=[change])
-        query = select(run.c.agent, action_call.c.code).join(run, run.c.id == action_call.c.run_id)
-        query = query.where(action_call.c.action == "ping")
-        found = dict(await app.store.read(lambda conn: [tuple(row) for row in conn.execute(query)]))
-    assert (found["top"], found["kid"], found["deeper"]) == codes
-
-
-async def test_adding_an_action_needs_an_offer_that_can_reach_it() -> None:
-    async with wakeful.open(top([], "x")) as app:
-        with pytest.raises(ConfigError, match="enable a plugin that fills tool_offer"):
-            await app.send("top", "Go", action_changes=[ActionChange("add", "crm:export")])
-        with pytest.raises(ConfigError, match="unknown scope 'golbal'; did you mean 'global'"):
-            await app.send("top", "Go", action_changes=[ActionChange("remove", "x", "golbal")])
 
 
 async def test_sub_agents_of_a_file(tmp_path: Any) -> None:

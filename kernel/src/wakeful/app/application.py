@@ -27,7 +27,6 @@ from wakeful.app.sources import read_source, settings_of_file
 from wakeful.config import AppConfig
 from wakeful.loop.agent import BuiltAgent
 from wakeful.loop.ask import side_question
-from wakeful.loop.changes import with_changes
 from wakeful.loop.live import EmitEvent
 from wakeful.runtime import EmbeddedRuntime, owner_name
 from wakeful.store.contents import forget_conversation
@@ -130,7 +129,7 @@ class App:
             NotFoundError, ConfigError: no such agent, or it could not be built.
             StoreError: the database cannot be used.
         """
-        own = with_changes(self._agent(agent), options or {}, action_changes)
+        own = self._engine.options(agent, options, action_changes)
         return await self._turn(agent, text, conversation, user, own, _unheard)
 
     async def stream(
@@ -147,7 +146,7 @@ class App:
 
         Leaving the loop early cancels the run. Arguments and errors as for :meth:`send`.
         """
-        own = with_changes(self._agent(agent), options or {}, action_changes)
+        own = self._engine.options(agent, options, action_changes)
         start = partial(self._turn, agent, text, conversation, user, own)
         async with aclosing(streamed(start)) as events:
             async for event in events:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 from attrs import define, evolve, field, frozen
@@ -11,7 +12,7 @@ from wakeful.app.definition import Blueprint
 from wakeful.app.kinds import Delegate, delegate_actions, hidden_actions, references_of, type_of
 from wakeful.app.overrides import overridden
 from wakeful.app.plugins import Ambient, Platform, instance, settings_of
-from wakeful.app.references import referenced
+from wakeful.app.references import meant_by, referenced
 from wakeful.loop.agent import BuiltAgent
 from wakeful.loop.prefix import configuration
 from wakeful.loop.redact import Redactor
@@ -134,6 +135,7 @@ class Builder:
     def _services(self, name: str) -> PluginServices:
         services = self.ambient.services(name)
         services.store, services.asker = self.store, self.asker
+        services.finder = partial(meant_by, self.ambient.folder)
         return services
 
     def _model(self, plan: Blueprint, where: str) -> Model:

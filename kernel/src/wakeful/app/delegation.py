@@ -193,7 +193,7 @@ def _handed_down(args: Mapping[str, Json], above: Run) -> dict[str, dict[str, Js
     if changes:
         own[KEY] = dump_changes(changes)
     options: dict[str, dict[str, Json]] = {OWN: own} if own else {}
-    if "payload" in args:
+    if PAYLOAD in args:
         marks = [["", int(above.taint), f"agent:{above.agent.name}"]] if above.taint else []
-        options[PAYLOAD] = {"document": args["payload"], "marks": marks}
+        options[PAYLOAD] = {"document": args[PAYLOAD], "marks": marks}
     return options

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -14,20 +14,24 @@ from wakeful.app.desk import Desk, Input, Left, begun, gone_on, next_due, stored
 from wakeful.app.execution import Execution, First
 from wakeful.app.items import cancelling, item_of, withdrawn
 from wakeful.app.plugins import Ambient
+from wakeful.app.references import meant_by
 from wakeful.app.runs import Runs, Waiter
 from wakeful.loop.agent import BuiltAgent
 from wakeful.loop.below import over
+from wakeful.loop.changes import with_changes
 from wakeful.loop.late import carry_out
 from wakeful.loop.live import EmitEvent
 from wakeful.loop.opening import Opened, Opening, open_turn, take_up
 from wakeful.loop.recover import give_up
 from wakeful.store.engine import Store
 from wakeful.types import (
+    ActionChange,
     Answer,
     Claim,
     ConversationBusyError,
     FencedError,
     Handler,
+    Json,
     NotAvailableError,
     Priority,
     Run,
@@ -70,6 +74,17 @@ class Engine:
         return {"run": self._handle, "resume": self._handle}
 
     # ---- asking for runs
+    def options(
+        self, name: str, options: Mapping[str, Mapping[str, Json]] | None, changes: Sequence[ActionChange]
+    ) -> Mapping[str, Mapping[str, Json]]:
+        """Return what holds for one run of an agent, with the changes of its actions.
+
+        Raises:
+            ConfigError: a change cannot be made.
+        """
+        find = partial(meant_by, self.ambient.folder)
+        return with_changes(self.agent(name), options or {}, changes, find)
+
     async def turn(self, given: Input, emit: EmitEvent) -> Answer:
         """Store an input and return the answer of its run."""
         item = WorkItem(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable
 from functools import partial
 
@@ -11,7 +12,7 @@ from sqlalchemy import Connection
 
 from wakeful.app.desk import Desk
 from wakeful.app.plugins import Ambient
-from wakeful.app.references import referenced
+from wakeful.app.references import meant_by
 from wakeful.app.runs import Runs
 from wakeful.loop.agent import BuiltAgent
 from wakeful.loop.below import deliver, open_below, stored_tally
@@ -27,8 +28,10 @@ from wakeful.plugins.delegated import DelegatedPlugins
 from wakeful.plugins.hooks import AgentPlugins
 from wakeful.results.below import answer_of
 from wakeful.store.engine import Store
-from wakeful.types import Action, Answer, EpochStarted, Run, RunStarted
+from wakeful.types import Action, Answer, ConfigError, EpochStarted, Run, RunStarted
 from wakeful.waiting import outlast, uncancel
+
+log = logging.getLogger("wakeful")
 
 #: What comes before the first step of a run that is executed; it may end the run.
 First = Callable[[Live], Awaitable[Outcome | None]]
@@ -136,6 +139,14 @@ class Execution:
             )
         return live
 
+    def _find(self, reference: str) -> list[Action]:
+        """Return the actions that a run's caller added; what this process does not have is left out."""
+        try:
+            return meant_by(self.ambient.folder, reference)
+        except ConfigError:
+            log.exception("an action that the caller of a run added is not to be had here")
+            return []
+
     def _deliver(self, live: Live, conn: Connection, answer: Answer) -> None:
         if not answer.status.parked:
             deliver(conn, live.run, answer_of(live.run, answer), self.desk.wake)
@@ -152,9 +163,6 @@ class Execution:
             found.append((agent.plugins, view))
             run_id = view.parent
         return tuple(found)
-
-    def _find(self, reference: str) -> list[Action]:
-        return list(referenced([reference], self.ambient.folder, "action_changes"))
 
 
 async def _then(live: Live, then: First, *, cancelled: bool) -> Outcome | None:

@@ -38,6 +38,15 @@ def referenced(references: Iterable[str], folder: Path, where: str) -> list[Acti
     return list(found.values())
 
 
+def meant_by(folder: Path, reference: str) -> list[Action]:
+    """Return the actions that the caller of a run adds by a reference.
+
+    Raises:
+        ConfigError: it means none.
+    """
+    return referenced([reference], folder, "action_changes")
+
+
 def _resolve(reference: str, folder: Path) -> list[Action]:
     module_name, colon, pattern = reference.partition(":")
     if not colon or not module_name or not pattern:

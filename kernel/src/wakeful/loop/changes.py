@@ -8,11 +8,26 @@ from typing import Final
 from attrs import asdict, evolve
 
 from wakeful.loop.agent import BuiltAgent
-from wakeful.types import Action, ActionChange, ConfigError, Json, Problem, Run, nearest
+from wakeful.loop.plan import taken_away
+from wakeful.types import (
+    Action,
+    ActionChange,
+    ActionContext,
+    ActionResult,
+    ConfigError,
+    Effect,
+    Json,
+    Problem,
+    Run,
+    nearest,
+)
 
 #: Namespace and key of a run's options where the kernel keeps them.
 OWN: Final = ""
 KEY: Final = "action_changes"
+
+#: Finds the actions that a reference like ``crm:*`` means.
+Find = Callable[[str], Sequence[Action]]
 
 
 def dump_changes(changes: Sequence[ActionChange]) -> list[Json]:
@@ -25,7 +40,10 @@ _SCOPES = ("root", "global", "all_subagents", "specific")
 
 
 def with_changes(
-    agent: BuiltAgent, options: Mapping[str, Mapping[str, Json]], changes: Sequence[ActionChange]
+    agent: BuiltAgent,
+    options: Mapping[str, Mapping[str, Json]],
+    changes: Sequence[ActionChange],
+    find: Find,
 ) -> dict[str, Mapping[str, Json]]:
     """Return the options of a run with changes of its actions in them.
 
@@ -50,6 +68,7 @@ def with_changes(
         problems.append(Problem("action_changes", f"{what} enable a plugin that fills tool_offer"))
     if problems:
         raise ConfigError(problems)
+    added(changes, find)
     return {**own, OWN: {KEY: dump_changes(changes)}}
 
 
@@ -76,7 +95,7 @@ def applying(changes: Sequence[ActionChange], agent: str) -> list[ActionChange]:
     ]
 
 
-def changed(agent: BuiltAgent, run: Run, find: Callable[[str], Sequence[Action]]) -> BuiltAgent:
+def changed(agent: BuiltAgent, run: Run, find: Find) -> BuiltAgent:
     """Return the agent as it is for one run.
 
     What is declared to the model stays as it is before the next epoch: an added action is reached through
@@ -90,14 +109,35 @@ def changed(agent: BuiltAgent, run: Run, find: Callable[[str], Sequence[Action]]
     changes = applying(changes_of(run.options), agent.name)
     if not changes:
         return agent
-    added: dict[str, Action] = {}
+    new = {name: action for name, action in added(changes, find).items() if name not in agent.actions}
+    gone = frozenset(change.action for change in changes if change.kind == "remove")
+    # A call inside of another call finds an action that refuses; a model's own is refused before.
+    refusing = {name: _refusing(agent.actions[name]) for name in gone if name in agent.offered}
+    actions, offered = {**agent.actions, **new, **refusing}, {**agent.offered, **new, **refusing}
+    return evolve(agent, actions=actions, offered=offered, removed=gone)
+
+
+def added(changes: Sequence[ActionChange], find: Find) -> dict[str, Action]:
+    """Return the actions that changes add, by tool name."""
+    found: dict[str, Action] = {}
     for change in changes:
         if change.kind == "add":
-            added |= {action.tool_name: action for action in find(change.action)}
-    removed = frozenset(change.action for change in changes if change.kind == "remove")
-    new = {name: action for name, action in added.items() if name not in agent.actions}
-    offered = {**agent.offered, **new}
-    left = {name: offered[name] for name in sorted(offered) if name not in removed}
-    services = {name: evolve(each, catalogue_=left) for name, each in agent.services.items()}
-    actions = {**agent.actions, **new}
-    return evolve(agent, actions=actions, offered=offered, removed=removed, services=services)
+            found |= {action.tool_name: action for action in find(change.action)}
+    return found
+
+
+def catalogue(known: Mapping[str, Action], run: Run, find: Find) -> Mapping[str, Action]:
+    """Return what a run may call of what its agent may call, with what its caller added."""
+    changes = applying(changes_of(run.options), run.agent.name)
+    if not changes:
+        return known
+    gone = {change.action for change in changes if change.kind == "remove"}
+    both = {**added(changes, find), **known}
+    return {name: both[name] for name in sorted(both) if name not in gone}
+
+
+def _refusing(action: Action) -> Action:
+    async def refuse(args: Mapping[str, Json], ctx: ActionContext) -> ActionResult:  # noqa: ARG001
+        return taken_away(action.tool_name)
+
+    return evolve(action, run=refuse, effect=Effect.READ)

@@ -68,7 +68,7 @@ class Asker(Protocol):
 class PluginServices:
     """The services of one plugin of one agent, bound to the plugin's namespace.
 
-    ``store``, ``catalogue_`` and ``asker`` are filled in when the agent is built.
+    ``store``, ``catalogue_``, ``asker`` and ``finder`` are filled in when the agent is built.
     """
 
     plugin: str
@@ -80,6 +80,7 @@ class PluginServices:
     catalogue_: Mapping[str, Action] = field(factory=dict, repr=False)
     asker: Asker | None = field(default=None, repr=False)
     listeners: list[Callable[[str, str], None]] = field(factory=list, repr=False)
+    finder: Callable[[str], Sequence[Action]] | None = field(default=None, repr=False)
 
     @property
     def files(self) -> FileStore:
@@ -102,9 +103,13 @@ class PluginServices:
         puts = [(self.plugin, key, value) for key, value in values.items()]
         await self._store().write(lambda conn: save_state(conn, run.conversation, puts))
 
-    def catalogue(self, run: Run) -> Mapping[str, Action]:  # noqa: ARG002  (later runs may differ)
+    def catalogue(self, run: Run) -> Mapping[str, Action]:
         """Return every action the run may call, by tool name."""
-        return self.catalogue_
+        if self.finder is None or not run.options:
+            return self.catalogue_
+        from wakeful.loop.changes import catalogue  # late: it knows agents, which know their services
+
+        return catalogue(self.catalogue_, run, self.finder)
 
     def report(self, message: str) -> None:
         """Log ``message`` and pass it to whoever listens to the agent's runs."""
