@@ -11,7 +11,7 @@ from sqlalchemy import select
 
 import wakeful
 from wakeful import ActionResult, Agent, action
-from wakeful.store.tables import action_call
+from wakeful.store.tables import action_call, step
 from wakeful.testing import ScriptedModel, TurnResult, say
 from wakeful.testing import run_turn as turn_of
 from wakeful.types import ConfigError, Request, Trust
@@ -159,3 +159,13 @@ async def test_a_sub_agent_is_given_one_and_writes_nowhere_unless_it_may() -> No
     assert sorted(changes) == ["PAYLOAD_REFUSED", "SUCCESS"]
     assert '"payload":{"n":1,"seen":true}' in found["delegate_to_writer"].result
     assert "seen" not in found["delegate_to_plain"].result
+
+
+async def test_the_records_keep_the_document_before_and_after_each_step() -> None:
+    lines = [say(calls=[change(("new", "", {"n": 1}))]), say(calls=["web"]), "Done."]
+    lines.insert(2, say(calls=[change(("update", "n", 2))]))
+    async with wakeful.open(agent(*lines)) as app:
+        await app.send("agent", "Go")
+        query = select(step.c.payload_before, step.c.payload_after).order_by(step.c.number)
+        kept = await app.store.read(lambda conn: [tuple(row) for row in conn.execute(query)])
+    assert kept == [(None, '{"n":1}'), (None, None), ('{"n":1}', '{"n":2}'), (None, None)]

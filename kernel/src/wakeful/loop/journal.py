@@ -15,6 +15,7 @@ from sqlalchemy import update
 
 from wakeful.loop.codec import dump_result, dump_sent
 from wakeful.loop.entries import NOTHING, Asked, Made, call_columns, state_row, status_of, step_columns
+from wakeful.loop.payloads import record_documents
 from wakeful.loop.statements import (
     ADD_ACTION,
     ADD_CALL,
@@ -81,6 +82,7 @@ class Journal:
             ADD_STEP.run(conn, values | {"name": made.name})
             ADD_CALL.run(conn, call_columns(run_, asked, now, reply))
             save_state(conn, run_.conversation, made.puts)
+            record_documents(conn, run_, made.puts)
             if request.sent is not None:
                 which = {"conversation_": run_.conversation, "agent_": run_.agent.name, "id_": run_.epoch.id}
                 SET_SENT.run(conn, which | {"sent_": dump_sent(request.sent)})
@@ -101,6 +103,7 @@ class Journal:
             )
             ADD_STEP.run(conn, values | {"type": made.type, "name": made.name})
             save_state(conn, run_.conversation, made.puts)
+            record_documents(conn, run_, made.puts)
             return numbered
 
         return await self.store.write(write)
@@ -223,6 +226,7 @@ class Journal:
         seqs = [{"key_": key, "seq_": row.seq} for row, of in zip(numbered, keys, strict=True) for key in of]
         SET_SEQ.run_each(conn, seqs)
         save_state(conn, run_.conversation, puts)
+        record_documents(conn, run_, puts)
         values = {"run_": run_.id, "number_": run_.step, "status_": status, "error_": "", "at_": now}
         SET_STEP.run(conn, values | {"output_": canonical({"notices": list(notices)})})
         return numbered
