@@ -38,7 +38,9 @@ class Judged:
     def reason(self) -> str:
         """The reasons of all answers that are as strict as the verdict, in one line."""
         same = [
-            answer for answer in self.answers if answer.verdict is self.judgement.verdict and answer.reason
+            answer
+            for answer in counted(self.answers)
+            if answer.verdict is self.judgement.verdict and answer.reason
         ]
         return "; ".join(dict.fromkeys(answer.reason for answer in same)) or self.judgement.reason
 
@@ -104,11 +106,17 @@ async def judge_one(
         return Judged(evolve(inv, refusal=refusal), Judgement(Verdict.ALLOW))
     before = (*(item.invocation for item in earlier), *beside)
     answers = plugins.verdicts(run, inv, action, before)
-    strictest = max(answers, key=lambda answer: answer.verdict, default=Judgement(Verdict.ALLOW))
+    strictest = max(counted(answers), key=lambda answer: answer.verdict, default=Judgement(Verdict.ALLOW))
     if strictest.verdict is Verdict.AUTO_REVIEW:
         strictest = await _review(reviewer, run, inv, strictest)
         answers = (*answers, strictest)
     return Judged(inv, strictest, answers)
+
+
+def counted(answers: Sequence[Judgement]) -> Sequence[Judgement]:
+    """Return the answers that count: a fallback does only where nobody else has an opinion."""
+    firm = [answer for answer in answers if not answer.fallback]
+    return firm or answers
 
 
 async def _review(reviewer: Reviewer, run: Run, inv: Invocation, judgement: Judgement) -> Judgement:

@@ -43,7 +43,7 @@ _FIELDS: dict[type, dict[str, type]] = {
     Reference: {"name": str},
     BackgroundService: {"name": str},
     Lineage: {"owner": str, "locations": tuple, "depends_on": tuple},
-    Judgement: {"verdict": Verdict, "reason": str, "code": str},
+    Judgement: {"verdict": Verdict, "reason": str, "code": str, "fallback": bool},
 }
 #: Values with a class of their own; everything else is a protocol, and any object with its members will do.
 _VALUES = (Action, Fragment, Judgement, Lineage, Section)

@@ -252,12 +252,27 @@ class Invocation:
 
 @frozen
 class Judgement:
-    """One plugin's word on a proposal."""
+    """One plugin's word on a proposal.
+
+    Args:
+        verdict: what may happen to it.
+        reason: why, in one line that the model is shown.
+        plugin: whose word it is; filled in by the kernel.
+        code: of the result, for a verdict of ``DENY``.
+        fallback: it counts only where no other plugin has an opinion on the proposal.
+        criteria: for ``AUTO_REVIEW``: what the reviewer is to look at.
+        confidence: for ``AUTO_REVIEW``: from which confidence, 0 to 1, a review counts.
+        basis: digest of what it rests on, such as the rule that matched; an approval ends with it.
+    """
 
     verdict: Verdict
     reason: str = ""
     plugin: str = ""
     code: str = "POLICY_DENIED"
+    fallback: bool = False
+    criteria: str = ""
+    confidence: float = 0.85
+    basis: str = ""
 
 
 @frozen

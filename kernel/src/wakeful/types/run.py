@@ -204,8 +204,9 @@ class Run:
 
     @property
     def taint(self) -> Trust:
-        """The worst trust of any row in view."""
-        return max((row.trust for row in self.rows), default=Trust.TRUSTED)
+        """The worst trust of any row in view; rows that a person left out are not."""
+        drops = self.rewrites.drops
+        return max((row.trust for row in self.rows if not drops(row.seq)), default=Trust.TRUSTED)
 
 
 @frozen

@@ -29,6 +29,8 @@ class ChangeKind(StrEnum):
     """The same, because there was no room."""
     SHORTENED = "shortened"
     """Long arguments of an answered call, or a long message of a person, are shown shorter."""
+    DROPPED = "dropped"
+    """The whole row is left out of what is sent. A person asked for it, between two runs."""
 
 
 @frozen
@@ -94,8 +96,16 @@ class Rewrites:
         """
         if not self.changes:
             return view
-        rows = tuple(self._changed(row) if row.seq in self._by_row else row for row in view.rows)
+        rows = tuple(
+            self._changed(row) if row.seq in self._by_row else row
+            for row in view.rows
+            if not self.drops(row.seq)
+        )
         return View(rows, f"{view.name} #{self.number} {self.reason}")
+
+    def drops(self, seq: int) -> bool:
+        """Whether the row of that sequence is left out of what is sent."""
+        return any(change.kind is ChangeKind.DROPPED for change in self._by_row.get(seq, ()))
 
     def with_changes(self, changes: Sequence[Change], reason: str, share: float) -> Rewrites:
         """Return the rewrites after another one."""

@@ -1,0 +1,33 @@
+"""The plugin: every call gets the verdict of the rule that counts, or of the default."""
+
+from __future__ import annotations
+
+from wakeful.hookspecs import hookimpl
+from wakeful.types import Action, Invocation, Judgement, Run, Services
+from wakeful_policy.rules import Rules
+from wakeful_policy.settings import PolicySettings
+
+
+class Policy:
+    """Judges calls by the rules in the file. Agents never see them, nor can they change them.
+
+    Args:
+        settings: see :class:`PolicySettings`.
+        services: what the kernel does for the plugin.
+    """
+
+    Settings = PolicySettings
+
+    def __init__(self, settings: PolicySettings, services: Services) -> None:
+        self._services = services
+        self._rules = Rules(settings.rules)
+
+    @property
+    def rules(self) -> Rules:
+        """The rules, the most specific first."""
+        return self._rules
+
+    @hookimpl
+    def policy_verdict(self, run: Run, proposal: Invocation, action: Action) -> Judgement:
+        """Return the verdict of the most specific rule, or of the default."""
+        return self._rules.judgement(action, proposal.args, run.now)

@@ -1,0 +1,125 @@
+"""Measure the envelope: strings that try to leave it, its time, and what it costs in tokens.
+
+    python envelope.py [--escapes FOLDER]
+
+``FOLDER`` holds ``escapes.py`` of a benchmark with a lenient reader and, two folders up, its strings.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import bpe_openai
+
+from wakeful.types import Trust
+from wakeful_taint import DataEnvelope
+
+NONCE = "0a1b2c3d4e5f"
+ROWS = [
+    {"id": i, "customer": f"Customer {i} AG", "amount": i * 17.35, "due": "2026-03-01"} for i in range(120)
+]
+
+
+def table() -> str:
+    """Return a table as a result shows it."""
+    head = "| id | customer | amount | due |\n|---|---|---|---|"
+    return "\n".join(
+        [head, *(f"| {r['id']} | {r['customer']} | {r['amount']:.2f} | {r['due']} |" for r in ROWS)]
+    )
+
+
+def look() -> str:
+    """Return a look at a page: roles, names and marks of what can be acted on."""
+    return "\n".join(
+        f'- link "Invoice {i} <Customer {i}>" [e{i}]\n  - text: due 2026-03-{i % 28 + 1:02}'
+        for i in range(120)
+    )
+
+
+def page() -> str:
+    """Return HTML."""
+    cells = (
+        f'<tr class="row"><td>{r["id"]}</td><td><a href="/c/{r["id"]}">{r["customer"]}</a></td></tr>'
+        for r in ROWS
+    )
+    return f"<!doctype html><html><body><h1>User: list</h1><table>{''.join(cells)}</table></body></html>"
+
+
+def wrapped(text: str, source: str = "action:Get Inbox") -> tuple[str, str]:
+    """Return the body and the closing line of a text in its envelope."""
+    whole = DataEnvelope().wrap(text, Trust.UNTRUSTED, source, NONCE)
+    _, rest = whole.split("\n", 1)
+    body, close = rest.rsplit("\n", 1)
+    return body, close
+
+
+def escapes(folder: Path) -> None:
+    """Print how many strings leave the envelope, by the benchmark's reader."""
+    sys.path.insert(0, str(folder))
+    bench: Any = importlib.import_module("escapes")
+    cases = json.loads(bench.DATA.read_text())["cases"]
+    counts = dict.fromkeys(("literal", "lenient", "decoded", "role", "source"), 0)
+    for case in cases:
+        fields = bench.bodies(case)
+        body, close = wrapped("".join(fields))
+        plain = f"</{bench.TAG}>"
+        counts["literal"] += close in body or plain in body
+        counts["lenient"] += any(bench.breaks_out(body, each, unescape=False) for each in (close, plain))
+        counts["decoded"] += any(bench.breaks_out(body, each, unescape=True) for each in (close, plain))
+        counts["role"] += bench.forges_role(body)
+        head = DataEnvelope().wrap("x", Trust.UNTRUSTED, "".join(fields), NONCE).split("\n", 1)[0]
+        inside = head.split('source="', 1)[1].rsplit('">', 1)[0]
+        counts["source"] += '"' in inside or bench.breaks_out(inside, plain) or bench.forges_role(inside)
+    print(f"{len(cases)} strings:", ", ".join(f"{name} {count}" for name, count in counts.items()))
+
+
+def tokens() -> None:
+    """Print what the envelope costs."""
+    encoding = bpe_openai.get_encoding("o200k_base")
+
+    def count(text: str) -> int:
+        return len(encoding.encode(text))
+
+    for name, text in (("table", table()), ("look", look()), ("HTML", page())):
+        body, _ = wrapped(text)
+        whole = DataEnvelope().wrap(text, Trust.UNTRUSTED, "action:Get Inbox", NONCE)
+        tags = count(whole) - count(body)
+        print(f"{name}: body {count(body) / count(text):.3f} x, tags {tags} tokens")
+
+
+def seconds() -> None:
+    """Print the processor time for 10,000 characters."""
+    for name, text in (
+        ("table", table()),
+        ("look", look()),
+        ("HTML", page()),
+        ("Cyrillic", "Слово и дело, " * 700),
+    ):
+        long = (text * 10)[:10_000]
+        began = time.process_time()
+        for _ in range(50):
+            DataEnvelope().wrap(long, Trust.UNTRUSTED, "s", NONCE)
+        print(f"{name}: {(time.process_time() - began) / 50 * 1000:.2f} ms for 10,000 characters")
+
+
+def main() -> None:
+    """Print all figures."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--escapes", type=Path, help="the folder of escapes.py")
+    folder = parser.parse_args().escapes
+    if folder is not None:
+        escapes(folder)
+    tokens()
+    seconds()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,84 @@
+"""A proposed call as the rules see it: what it really does, and where its arguments come from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from attrs import frozen
+
+from wakeful.types import Action, Effect, Json
+from wakeful_taint.texts import is_firm, is_given, leaves
+from wakeful_taint.words import Words
+
+DESTINATION, OBJECT, VALUE, CONTENT = "destination", "object", "value", "content"
+
+#: Words in an action's name that say it cannot be undone, gives access or handles credentials, whatever its
+#: declared effect: declarations of tools from elsewhere are often too mild.
+_DELETES = frozenset({"delete", "remove", "erase", "purge", "wipe", "drop", "destroy", "cancel"})
+_CREDENTIALS = frozenset(
+    ["password", "passwords", "passphrase", "credential", "credentials", "secret", "secrets", "otp", "mfa"]
+)
+_ACCESS = frozenset(
+    {"share", "unshare", "grant", "revoke", "invite", "permission", "permissions", "acl", "collaborator"}
+)
+_BEYOND = _DELETES | _CREDENTIALS | _ACCESS
+#: Destinations of a write that only links one of them to the other, such as a person to a group.
+_LINKED = 2
+
+
+@frozen
+class Argument:
+    """One given argument.
+
+    Args:
+        name: its name.
+        role: its declared role; empty = unlabelled, which gets the strictest reading.
+        leaves: its texts.
+        own: whether all of them are the user's words.
+    """
+
+    name: str
+    role: str
+    leaves: tuple[str, ...]
+    own: bool
+
+    @property
+    def firm(self) -> bool:
+        """Whether finding it in the user's words is no accident."""
+        return all(map(is_firm, self.leaves))
+
+
+def arguments(action: Action, args: Json, words: Words) -> tuple[Argument, ...]:
+    """Return the given arguments of a call in the order of their names."""
+    roles = action.roles
+    given = sorted(args.items()) if isinstance(args, Mapping) else [("", args)]
+    found = []
+    for name, value in given:
+        if is_given(value):
+            texts = tuple(leaves(value))
+            found.append(Argument(name, roles.get(name, ""), texts, all(map(words.have, texts))))
+    return tuple(found)
+
+
+def effect_of(action: Action, args: Json) -> Effect:
+    """Return what a call does, the arguments considered; ``EXTERNAL`` for what reaches or cannot be undone.
+
+    Granting access, handling credentials and deleting are external whatever an action says. So is a fetch,
+    which stays ``FETCH`` for the owner's list of sites.
+    """
+    if isinstance(args, Mapping) and any(is_given(args.get(name)) for name in action.external_if_present):
+        return Effect.EXTERNAL
+    if action.effect is Effect.WRITE and (_BEYOND & set(action.tool_name.split("_")) or _links(action)):
+        return Effect.EXTERNAL
+    return action.effect
+
+
+def _links(action: Action) -> bool:
+    """Whether a write puts one destination into another and says nothing else: it gives access."""
+    roles = list(action.roles.values())
+    return roles.count(DESTINATION) >= _LINKED and CONTENT not in roles
+
+
+def of_role(given: Iterable[Argument], *roles: str) -> Sequence[Argument]:
+    """Return the arguments that have one of the roles; the role ``""`` is unlabelled."""
+    return [each for each in given if each.role in roles]

@@ -1,0 +1,53 @@
+"""The owner's lists: sites that may be fetched and recipients that count as named."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from urllib.parse import SplitResult, unquote, urlsplit
+
+from wakeful_taint.texts import folded
+
+#: Characters that browsers and parsers read differently; an address with one is in no list.
+_AMBIGUOUS = frozenset("\\\t\r\n \x00")
+
+
+def in_sites(address: str, sites: Sequence[str]) -> bool:
+    """Whether an address lies inside one of the listed sites, subdomains included.
+
+    Args:
+        address: as the call has it; without a scheme it is read as https.
+        sites: hosts, or hosts with a path below which everything is inside.
+    """
+    if not sites or not address.isascii() or _AMBIGUOUS & set(address):
+        return False
+    try:
+        split = urlsplit(address if "://" in address else f"https://{address}")
+        host, port = (split.hostname or "").rstrip("."), split.port
+    except ValueError:
+        return False
+    if split.scheme not in {"http", "https"} or split.username is not None or port not in {None, 80, 443}:
+        return False
+    return any(_inside(host, split, site) for site in sites)
+
+
+def _inside(host: str, split: SplitResult, site: str) -> bool:
+    name, _, path = site.casefold().partition("/")
+    if host != name and not host.endswith(f".{name}"):
+        return False
+    path = path.rstrip("/")
+    if not path:
+        return True
+    own = unquote(split.path).casefold().lstrip("/")
+    return ".." not in own.split("/") and (own == path or own.startswith(f"{path}/"))
+
+
+def in_recipients(value: str, recipients: Sequence[str]) -> bool:
+    """Whether a recipient is listed by its name or address, or by the domain of its address."""
+    own = folded(value)
+    for each in map(folded, recipients):
+        if own == each:
+            return True
+        domain = each.removeprefix("*")
+        if domain.startswith("@") and own.count("@") == 1 and own.endswith(domain) and own != domain:
+            return not any(mark in own for mark in " ,;<>\"'()")
+    return False

@@ -1,0 +1,113 @@
+"""Making harmless what would read as an envelope, runtime state, a role or a tool's marker.
+
+A text is searched as a forgiving reader reads it; what is found gets one dot inside, so that it no longer is
+what it looked like. Everything else stays as it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from wakeful_taint.spellings import Spelling, decoded, readings, spelled, squeeze
+
+#: The envelope's tag.
+TAG: Final = "untrusted_external_data"
+#: What breaks a marker: visible, not a letter, the same in every reading.
+DOT: Final = "·"
+#: Rounds after which a text that still reads as a marker has every bracket and colon broken.
+PASSES: Final = 6
+
+_NAMES = [squeeze(TAG), "runtimestate"]
+_NAMES += [name[::-1] for name in _NAMES]
+_NAME = re.compile("|".join(_NAMES))
+_ROLES = "human|assistant|system|user|developer|tool|model"
+#: Markers wherever they stand, and written backwards.
+_MARKERS = re.compile(
+    r"<\|[^<>|\n]{1,40}\|>|\[/?inst\]|<</?sys>>|<(?:start|end)_?of_?turn>"
+    r"|</?(?:tool|function)_?(?:use|result|call)s?"
+    rf"|[\"']role[\"']\s*:\s*[\"'](?:{_ROLES})[\"']"
+)
+_BACKWARDS = re.compile(
+    r">\|[^<>|\n]{1,40}\|<|\]tsni/?\[|>>sys/?<<|>nrut_?fo_?(?:trats|dne)<"
+    r"|(?:esu|tluser|llac)_?(?:loot|noitcnuf)/?<"
+    rf"|[\"'](?:{_ROLES[::-1]})[\"']\s*:\s*[\"']elor[\"']"
+)
+#: Turn labels at the start of a line.
+_LABELS = re.compile(rf"(?:^|\n)\s*+(?:#+\s*+)?({_ROLES})\s*:|(?:^|\n)\s*+#+\s*+(system|assistant|user)\b")
+_SLELBAL = re.compile(
+    rf":\s*+({_ROLES[::-1]})\s*(?:#+\s*)?(?=\n|$)|\b(metsys|tnatsissa|resu)\s*+#+\s*+(?=\n|$)"
+)
+_LEADS = "# \t\r\f\v\x1c\x1d\x1e\x1f\x85\u2028\u2029"
+_STARTS = tuple(_ROLES.split("|"))
+_ENDS = tuple(each[::-1] for each in _STARTS)
+#: Characters at the two ends of a text in which a label may stand.
+_EDGE = 64
+#: One of these stands in every text that holds a marker, blanks left out.
+_SIGNS: tuple[str, ...] = ("<|", "|<", ">|", "inst]", "tsni/", "]tsni", "sys>", ">sys", "ofturn", "nrutfo")
+_SIGNS += ("<tool", "/tool", "<function", "/function", "loot<", "loot/", "noitcnuf<", "noitcnuf/")
+_SIGNS += ('"role', "'role", 'elor"', "elor'")
+
+
+def neutral(text: str) -> str:
+    """Return a text in which nothing reads as a marker; the same object if nothing did."""
+    for _ in range(PASSES):
+        if not reads_as_marker(text):
+            return text
+        text = _broken(text, sorted({place for spelling in spelled(text) for place in _places(spelling)}))
+    return re.sub(r"[^\w\s]", DOT, text) if reads_as_marker(text) else text
+
+
+def reads_as_marker(text: str) -> bool:
+    """Whether a text reads as a marker to somebody."""
+    undone = decoded(text)
+    if undone != text and any(_has_name(squeeze(each)) for each in readings(undone)):
+        return True
+    return any(_is_marked(each) for each in readings(text))
+
+
+def _has_name(tight: str) -> bool:
+    return any(name in tight for name in _NAMES)
+
+
+def _is_marked(plain: str) -> bool:
+    """Whether a text as it is read holds a marker; quick where it does not."""
+    tight = squeeze(plain)
+    if _has_name(tight):
+        return True
+    if any(sign in tight for sign in _SIGNS) and any(
+        pattern.search(form) for pattern in (_MARKERS, _BACKWARDS) for form in (plain, tight)
+    ):
+        return True
+    # Without its line breaks a text has one line; its two ends are all that can read as a label there.
+    if _LABELS.match(tight[:_EDGE]) or _SLELBAL.search(tight[-_EDGE:]):
+        return True
+    lines = plain.split("\n")
+    if any(each.lstrip(_LEADS).startswith(_STARTS) for each in lines) and _LABELS.search(plain):
+        return True
+    return any(each.rstrip(_LEADS).endswith(_ENDS) for each in lines) and bool(_SLELBAL.search(plain))
+
+
+def _places(spelling: Spelling) -> list[int]:
+    """Return where dots belong, as places in the original."""
+    return [*_in(spelling, squeezed=False), *_in(spelling.squeezed(), squeezed=True)]
+
+
+def _in(spelling: Spelling, *, squeezed: bool) -> Iterator[int]:
+    if squeezed:
+        yield from (spelling.places[found.start() + 1] for found in _NAME.finditer(spelling.text))
+    for pattern in (_MARKERS, _BACKWARDS):
+        yield from (spelling.places[found.start() + 1] for found in pattern.finditer(spelling.text))
+    for found in _LABELS.finditer(spelling.text):
+        yield spelling.places[found.start(found.lastindex or 0)]
+    for found in _SLELBAL.finditer(spelling.text):
+        yield spelling.places[found.end(found.lastindex or 0) - 1] + 1
+
+
+def _broken(text: str, places: list[int]) -> str:
+    pieces, end = [], 0
+    for place in places:
+        pieces += [text[end:place], DOT]
+        end = place
+    return "".join((*pieces, text[end:]))

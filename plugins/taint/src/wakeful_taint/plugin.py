@@ -1,0 +1,165 @@
+"""The plugin: judges calls by what the run has read, and marks outside text as data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from wakeful.hookspecs import hookimpl
+from wakeful.types import (
+    PAYLOAD,
+    Action,
+    AgentView,
+    Effect,
+    Envelope,
+    Invocation,
+    Judgement,
+    Relief,
+    Row,
+    Run,
+    Section,
+    Services,
+    Trust,
+)
+from wakeful_taint.envelope import EXPLAINED, DataEnvelope
+from wakeful_taint.reset import KeepsDropped
+from wakeful_taint.rules import Case, Decision, decide
+from wakeful_taint.seen import Index, Seen
+from wakeful_taint.settings import TaintSettings
+from wakeful_taint.texts import folded, normal
+
+#: Place of the section among the static ones.
+ORDER = 90
+#: Values whose source a reason names, and characters that it shows of each.
+NAMED, SHOWN = 3, 60
+
+
+class Taint:
+    """Judges calls in runs that have seen outside text. Taint is in the rows; nothing is kept here.
+
+    Args:
+        settings: see :class:`TaintSettings`.
+        services: what the kernel does for the plugin.
+    """
+
+    Settings = TaintSettings
+
+    def __init__(self, settings: TaintSettings, services: Services) -> None:
+        self._settings, self._services = settings, services
+        self._index = Index()
+
+    @hookimpl
+    def result_envelope(self, agent: AgentView) -> Envelope:  # noqa: ARG002  (the hook's argument)
+        """Mark text from outside."""
+        return DataEnvelope()
+
+    @hookimpl
+    def prompt_sections(self, agent: AgentView) -> Sequence[Section]:  # noqa: ARG002  (the hook's argument)
+        """Say once what the marks mean."""
+        return [Section("outside data", ORDER, EXPLAINED)]
+
+    @hookimpl
+    def prompt_relief(self, agent: AgentView) -> Sequence[Relief]:  # noqa: ARG002  (the hook's argument)
+        """Let the rows that a person left out stay out."""
+        return [KeepsDropped()]
+
+    @hookimpl
+    def policy_verdict(
+        self, run: Run, proposal: Invocation, action: Action, earlier: Sequence[Invocation]
+    ) -> Judgement | None:
+        """Judge a call by the taint of the run; every call that reaches outside gets an answer."""
+        return self._judged(run, run, proposal, action, earlier)
+
+    @hookimpl
+    def policy_below(self, run: Run, child: Run, proposal: Invocation, action: Action) -> Judgement | None:
+        """Judge a call of a sub-agent as one of this run: by the user's words, and by what both have read."""
+        return self._judged(run, child, proposal, action, ())
+
+    def decision(
+        self, run: Run, proposal: Invocation, action: Action, earlier: Sequence[Invocation]
+    ) -> Decision:
+        """Return what the rules say about a call, with the rule's name."""
+        return self._decided(run, run, proposal, action, earlier)[0]
+
+    def _judged(
+        self, run: Run, below: Run, proposal: Invocation, action: Action, earlier: Sequence[Invocation]
+    ) -> Judgement | None:
+        decision, seen = self._decided(run, below, proposal, action, earlier)
+        if decision.rule == "R3" and action.effect in {Effect.READ, Effect.WRITE}:
+            return None
+        return Judgement(decision.verdict, _reason(decision, seen))
+
+    def _decided(
+        self, run: Run, below: Run, proposal: Invocation, action: Action, earlier: Sequence[Invocation]
+    ) -> tuple[Decision, Sequence[Seen]]:
+        known = [self._index.of(run)] if below is run else [self._index.of(run), self._index.of(below)]
+        seen = known[-1]
+        case = Case(
+            action=action,
+            args=proposal.args,
+            words=known[0].words(run),
+            seen=seen,
+            tainted=bool(proposal.provenance and max(each.trust for each in proposal.provenance))
+            or any(_tainted(each, index) for each, index in zip((run, below), known, strict=False)),
+            repeat=_repeats(known, proposal, earlier),
+            followed=_followed(below, self._services.catalogue(below)),
+            page=_page(below),
+        )
+        return decide(case, self._settings), known
+
+
+def _tainted(run: Run, seen: Seen) -> bool:
+    """Whether anything that the run is shown is not trusted: rows, what was retrieved, its payload."""
+    if any(not run.rewrites.drops(mark.seq) for mark in seen.marks):
+        return True
+    if any(fragment.trust is not Trust.TRUSTED for fragment in run.context):
+        return True
+    return any(True for _ in _payload_marks(run))
+
+
+def _payload_marks(run: Run) -> Iterator[object]:
+    given = run.options.get(PAYLOAD, {}).get("marks")
+    held = run.state.get(PAYLOAD, {}).get("held")
+    kept = held.get("marks") if isinstance(held, Mapping) and held.get("run") == run.id else None
+    for marks in (given, kept):
+        yield from marks or ()
+
+
+def _repeats(known: Sequence[Seen], proposal: Invocation, earlier: Sequence[Invocation]) -> bool:
+    same = (proposal.action, normal(proposal.args))
+    if any(same in seen.calls for seen in known):
+        return True
+    return any((each.action, normal(each.args)) == same for each in earlier if each.refusal is None)
+
+
+def _followed(run: Run, catalogue: Mapping[str, Action]) -> int:
+    """Return how many pages the run has fetched."""
+    return sum(1 for name, _, _ in run.done if name in catalogue and catalogue[name].effect is Effect.FETCH)
+
+
+def _page(run: Run) -> str:
+    """Return the address that the newest result came from, where it came from one."""
+    for row in reversed(run.rows):
+        if row.source:
+            return row.source if row.source.startswith(("https://", "http://")) else ""
+    return ""
+
+
+def _reason(decision: Decision, known: Sequence[Seen]) -> str:
+    """Return a reason in one line that says where values came from."""
+    if not decision.reason:
+        return ""
+    parts = [f"{decision.rule}: {decision.reason}"]
+    for value in decision.suspects[:NAMED]:
+        row = next(filter(None, (seen.source(folded(value)) for seen in known)), None)
+        parts.append(f"{value[:SHOWN]!r} {_came_from(row)}")
+    left = len(decision.suspects) - NAMED
+    if left > 0:
+        parts.append(f"{left} more values are not the user's")
+    return "; ".join(parts)
+
+
+def _came_from(row: Row | None) -> str:
+    if row is None:
+        return "is not in the user's words"
+    where = f"{row.source or row.kind.value} (row {row.seq})"
+    return f"came from {where}, not from the user"
