@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from typing import Final
+from collections.abc import Coroutine, Mapping, Sequence
+from typing import Any, Final
 
 from attrs import define, field, frozen
 
@@ -25,6 +25,7 @@ from wakeful.types import (
 from wakeful.waiting import within
 from wakeful_agents.external import messages
 from wakeful_agents.external.process import HarnessError, Process
+from wakeful_agents.external.web import Service, available
 
 #: Most harnesses at once in one process of the application.
 PROCESSES: Final = 100
@@ -36,6 +37,9 @@ class ExternalSettings:
 
     command: tuple[str, ...] = field(
         default=(), metadata={"help": "program and arguments; it runs in the folder of wakeful.toml"}
+    )
+    url: str = field(
+        default="", metadata={"help": "an HTTP service instead of a program; needs `wakeful-agents[http]`"}
     )
     timeout_s: float = field(
         default=60.0, metadata={"help": "seconds within which each step must be proposed"}
@@ -81,11 +85,25 @@ class ExternalType:
     settings: ExternalSettings
     services: Services
     name: str = field(default="external", init=False)
+    service: Service | None = field(default=None, init=False)
     _processes: dict[str, Process] = field(factory=dict, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        if self.settings.url:
+            self.service = Service(self.settings.url, self.settings.max_line_bytes)
 
     def problems(self, agent: AgentView, actions: Mapping[str, Action]) -> Sequence[Problem]:  # noqa: ARG002
         """Return whether no program is named."""
-        if self.settings.command:
+        settings = self.settings
+        if settings.url and settings.command:
+            return [Problem("plugins.external", "command and url exclude each other")]
+        if settings.url:
+            if not settings.url.startswith(("http://", "https://")):
+                what = f"expected an address like 'http://127.0.0.1:8000/step', got {settings.url!r}"
+                return [Problem("plugins.external.url", what)]
+            what = "needs the library httpx2: pip install 'wakeful-agents[http]'"
+            return () if available() else [Problem("plugins.external.url", what)]
+        if settings.command:
             return ()
         return [Problem("plugins.external.command", "expected a program, like ['python', 'harness.py']")]
 
@@ -97,10 +115,16 @@ class ExternalType:
         """Tell the harness what came of its last step and return what it proposes."""
         if last is not None and not last.calls:
             return Finish()
+        if self.service is not None:
+            return await self._within(self._posted(run, last))
         if last is not None and self._news(run):
             await self.release(run.id)  # what a person decided is in the transcript, which a new one is given
+        return await self._within(self._asked(run, last))
+
+    async def _within(self, work: Coroutine[Any, Any, Next]) -> Next:
+        """Return what the harness proposes, or how the run fails for it."""
         try:
-            return await within(self.services.clock, self.settings.timeout_s, self._asked(run, last))
+            return await within(self.services.clock, self.settings.timeout_s, work)
         except TimeoutError:
             return Finish(error=f"the harness proposed nothing within {self.settings.timeout_s:g} seconds")
         except HarnessError as error:
@@ -115,6 +139,8 @@ class ExternalType:
     async def close(self) -> None:
         """End every harness."""
         await asyncio.gather(*(self.release(run_id) for run_id in list(self._processes)))
+        if self.service is not None:
+            await self.service.close()
 
     def _news(self, run: Run) -> bool:
         return run.rows[-1].kind.value == "late-result"
@@ -143,6 +169,23 @@ class ExternalType:
             if meant is not None:
                 return meant
         raise HarnessError(f"the harness sent {self.settings.max_lines} lines without proposing a step")
+
+    async def _posted(self, run: Run, last: Stepped | None) -> Next:
+        assert self.service is not None  # noqa: S101  (the caller has looked)
+        held = [did.invocation.call.id for did in (last.did if last else ()) if did.held]
+        message = {**messages.turn(run, self.services.catalogue(run)), "held": held}
+        most = self.settings.max_mistakes + 1
+        for _ in range(most):
+            try:
+                meant = messages.read(await self.service.ask(message), run, self.settings.max_calls)
+                if isinstance(meant, Wait) and not held:
+                    raise HarnessError("the harness waits for a decision, and no call is held")
+                if meant is not None:
+                    return meant
+                message |= {"error": "expected a step, an answer or a wait"}
+            except messages.BadMessageError as error:
+                message |= {"error": str(error)}
+        raise HarnessError(f"the harness sent {most} wrong messages: {message['error']}")
 
     async def _start(self, run: Run) -> Process:
         if len(self._processes) >= PROCESSES:
