@@ -291,7 +291,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("parts", nargs="*", choices=[*PARTS, []], default=list(PARTS), metavar="PART")
+    parser.add_argument("parts", nargs="*", choices=[*PARTS, []], default=[], metavar="PART")
     parser.add_argument("--rows", type=int, default=0, help="rows of the table, lines of the log")
     parser.add_argument("--here", action="store_true", help="in this process")
     parser.add_argument("--folder", type=Path, help="where to work; default: a temporary folder")
@@ -303,7 +303,7 @@ def main() -> int:
             work = spill(Path(folder)) if part == "spill" else ask(part, rows, Path(folder))
             return 0 if asyncio.run(work) else 1
     failed = 0
-    for part in chosen.parts:
+    for part in chosen.parts or PARTS:
         print(f"{part}:", flush=True)
         command = [sys.executable, __file__, part, "--here", "--rows", str(chosen.rows)]
         folder_option = ["--folder", str(chosen.folder)] if chosen.folder else []
