@@ -138,7 +138,7 @@ async def finish(live: Live, tx: Tx, inv: Invocation, raw: ActionResult, puts: l
     """Run the stages over one result and render it."""
     action = live.agent.actions.get(inv.action)
     ctx = context(live, action, inv.key, puts)
-    ctx.tx = tx
+    ctx.tx, ctx.envelope = tx, live.agent.envelope
     staged = await inlined(await apply_stages(live.agent.stages, ctx, action, raw), live.store.files)
     staged = await attached.attached(staged, live.store.files)
     name = action.name if action else inv.call.tool

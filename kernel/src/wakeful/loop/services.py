@@ -15,6 +15,7 @@ from wakeful.types import (
     ActionResult,
     Called,
     Clock,
+    Envelope,
     Event,
     IdSource,
     Invocation,
@@ -138,6 +139,7 @@ class Context:
     owner: str
     pending: list[tuple[str, str, Json]]
     tx: Tx | None = None
+    envelope: Envelope | None = None
     earlier: Sequence[tuple[str, str, Json]] = ()
     _inner: Calls | None = None
     _call: Invocation | None = None

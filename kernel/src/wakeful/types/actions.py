@@ -135,6 +135,7 @@ class ActionResult:
         bounded: set by the stage that bounded the outputs, so that none bounds twice.
         final: ends the run.
         artifacts: what was stored of it under a handle.
+        replaces: output to the handle of the artifact that it is a new version of; it keeps that one's name.
     """
 
     success: bool = True
@@ -148,6 +149,7 @@ class ActionResult:
     bounded: bool = False
     final: Final | None = None
     artifacts: tuple[Artifact, ...] = ()
+    replaces: Mapping[str, str] = field(factory=dict)
 
 
 Runner = Callable[[Mapping[str, Json], "ActionContext"], Awaitable[ActionResult]]

@@ -49,6 +49,7 @@ class Artifact:
         size: bytes.
         rows: rows of a table, else None.
         trust: the worst of everything that gave this content.
+        version: 1, or more if an action replaced others under the same name.
     """
 
     handle: str
@@ -57,6 +58,7 @@ class Artifact:
     size: int
     rows: int | None = None
     trust: Trust = Trust.UNTRUSTED
+    version: int = 1
 
 
 class ContentWriter(Protocol):

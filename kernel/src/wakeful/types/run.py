@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Executable
 
     from wakeful.types.events import Event
+    from wakeful.types.protocols import Envelope
 
 
 class Clock(Protocol):
@@ -235,6 +236,8 @@ class ActionContext(Protocol):
     services: Services
     tx: Tx | None
     """The closing transaction; only in stages."""
+    envelope: Envelope | None
+    """What a result that is not trusted is shown in; only in stages."""
 
     def get(self, key: str, default: Json = None) -> Json:
         """Return a value of the declaring plugin's state, own writes of this step included."""

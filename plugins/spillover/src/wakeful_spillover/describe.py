@@ -30,15 +30,17 @@ TOOLS = {
 }
 
 
-def descriptor(handle: str, found: Shape, head: Sequence[Json]) -> str:
+def descriptor(handle: str, found: Shape, head: Sequence[Json], version: int = 1) -> str:
     """Return the text that stands for an output.
 
     Args:
         handle: without brackets.
         found: what the output is.
         head: its first records or lines; of JSON, the value itself.
+        version: under its name; said if it is not the first.
     """
-    first = f"[{handle}] {found.kind}, {_amount(found)}{size(found.size)}"
+    again = f"version {version}, " if version > 1 else ""
+    first = f"[{handle}] {found.kind}, {again}{_amount(found)}{size(found.size)}"
     if found.kind == "media":
         return f"{first}, {found.media}. It is kept; name [{handle}] to give it to people."
     lines = [first + _about(found, head)]

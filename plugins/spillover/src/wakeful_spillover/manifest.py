@@ -30,7 +30,8 @@ def manifest(run: Run) -> Fragment | None:
 
 def _line(each: Artifact) -> str:
     rows = "" if each.rows is None else f", {each.rows:,} rows"
-    return f"- [{each.handle}] {each.kind} from {each.name}{rows}, {size(each.size)}"
+    again = f", version {each.version}" if each.version > 1 else ""
+    return f"- [{each.handle}] {each.kind} from {each.name}{again}{rows}, {size(each.size)}"
 
 
 def _tools(there: list[Artifact]) -> str:

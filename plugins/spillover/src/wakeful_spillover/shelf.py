@@ -14,7 +14,7 @@ from wakeful.types import ActionError, Services, Trust, Tx, canonical
 from wakeful_spillover.handles import handle, number_of
 from wakeful_spillover.settings import SpilloverSettings
 from wakeful_spillover.shape import Shape
-from wakeful_spillover.tables import Stored, artifact, load
+from wakeful_spillover.tables import PLAIN, Stored, artifact, load
 
 #: Bytes from which a content goes to the file store; below, it is in the table. From the specification.
 FILE_BYTES = 50_000
@@ -31,6 +31,7 @@ class Origin:
         action, output: names.
         trust, source: of the result.
         now: when.
+        replaces: handle of the artifact that it is a new version of; empty if of none.
     """
 
     conversation: str
@@ -40,6 +41,7 @@ class Origin:
     trust: Trust
     source: str
     now: datetime
+    replaces: str = ""
 
 
 class QuotaError(Exception):
@@ -59,6 +61,7 @@ async def add(tx: Tx, found: Shape, origin: Origin, settings: SpilloverSettings)
 
     Raises:
         QuotaError: the conversation has no room for it.
+        ActionError: NO_SUCH_ARTIFACT: what it replaces is not there.
     """
     t = artifact.c
     mine = t.conversation_id == origin.conversation
@@ -74,9 +77,9 @@ async def add(tx: Tx, found: Shape, origin: Origin, settings: SpilloverSettings)
             f"{found.size:,} bytes more than the {total:,} this conversation has are over the limit of "
             f"{settings.quota_mb:,} MB (quota_mb)"
         )
-    made = _stored((last or 0) + 1, found, origin)
-    names = ("number", "kind", "form", "action", "output", "version", "key", "source", "size", "rows", "path")
-    values = {name: getattr(made, name) for name in (*names, "media", "content", "ref", "created_at")}
+    name, version = await _version(tx, origin)
+    made = _stored((last or 0) + 1, found, origin, name, version)
+    values = {column: getattr(made, column) for column in PLAIN}
     values |= {"conversation_id": origin.conversation, "hash": found.hash, "trust": int(made.trust)}
     values["columns"] = canonical([list(column) for column in made.columns])
     await tx.exec(insert(artifact).values(**values))
@@ -85,14 +88,29 @@ async def add(tx: Tx, found: Shape, origin: Origin, settings: SpilloverSettings)
     return made
 
 
-def _stored(number: int, found: Shape, origin: Origin) -> Stored:
+async def _version(tx: Tx, origin: Origin) -> tuple[str, int]:
+    """Return the name of a new artifact and which version under it this is."""
+    if not origin.replaces:
+        return f"{origin.action} {origin.now:%Y-%m-%d %H:%M:%S}Z", 1
+    mine = artifact.c.conversation_id == origin.conversation
+    replaced = artifact.c.number == (number_of(origin.replaces) or 0)
+    found = await tx.all(select(artifact.c.name).where(mine, replaced))
+    if not found:
+        raise ActionError("NO_SUCH_ARTIFACT", f"there is no artifact {origin.replaces!r} to replace")
+    name = found[0][0]
+    last = await tx.all(select(func.max(artifact.c.version)).where(mine, artifact.c.name == name))
+    return name, last[0][0] + 1
+
+
+def _stored(number: int, found: Shape, origin: Origin, name: str, version: int) -> Stored:
     return Stored(
         number=number,
         kind=found.kind,
         form=found.form,
         action=origin.action,
         output=origin.output,
-        version=1,
+        name=name,
+        version=version,
         key=origin.key,
         trust=origin.trust,
         source=origin.source,

@@ -12,6 +12,7 @@ from wakeful.results.values import output as rendered
 from wakeful.types import (
     Action,
     ActionContext,
+    ActionError,
     ActionResult,
     Artifact,
     ErrorRecovery,
@@ -39,8 +40,12 @@ TOGETHER = 3
 MESSAGE_CHARS = 160
 #: Bytes of records from which their table is made before the first question about it.
 EARLY_BYTES = 5_000_000
+#: Characters that an envelope writes for one, at most: what is shorter by this is not looked at again.
+ESCAPED = 6
 #: Characters from which a value is written out in a thread.
 _HEAVY = 1_000_000
+#: Stands for the mark of an envelope where only lengths count.
+_NONCE = "0" * 12
 
 
 @frozen
@@ -66,8 +71,10 @@ class Bound:
         except QuotaError as error:
             advice = "Ask for less, so that it fits, or go on in a new conversation."
             said = f"the call ran, but its result is too long to show and cannot be kept: {error}"
-            failed = failure("ARTIFACT_QUOTA", said, ErrorRecovery(retryable=False, suggestion=advice))
-            return evolve(failed, trust=result.trust, source=result.source, final=result.final)
+            return _not_kept("ARTIFACT_QUOTA", said, advice, result)
+        except ActionError as error:
+            said = f"the call ran, but its result cannot be kept: {error.message}"
+            return _not_kept(error.code, said, "Find out whether it took effect.", result)
 
 
 @define(eq=False)
@@ -93,7 +100,7 @@ class _Spilling:
                 spilled[name] = await self._spill(name, value)
             else:
                 inline[name] = value
-        if len(message) > limit:
+        if self._shown(message, limit) > limit:
             name = _free("message", result.outputs)
             spilled[name] = await self._spill(name, message)
             message = f"{message[:MESSAGE_CHARS]}… ({len(message):,} characters, whole as `{name}`)"
@@ -115,14 +122,24 @@ class _Spilling:
         )
 
     def _spills(self, name: str, value: Json, limit: int) -> bool:
-        """Return whether an output is too long to stay inline, or no text."""
-        if media_of(value) is not None:
+        """Return whether an output is too long to stay inline, or no text, or replaces an artifact."""
+        if media_of(value) is not None or name in self.result.replaces:
             return True
         if isinstance(value, Spooled):
             return value.size > limit
         many = isinstance(value, list) and len(value) > self.settings.rows
         bound = min(limit, ARRAY_CHARS) if many else limit
-        return at_least(value, bound + 1) > bound or len(rendered(name, value)) > bound
+        return at_least(value, bound + 1) > bound or self._shown(rendered(name, value), bound) > bound
+
+    def _shown(self, text: str, bound: int) -> int:
+        """Return the length of a text as it is shown: after what an envelope makes of characters in it."""
+        result, envelope = self.result, self.ctx.envelope
+        trust = result.trust if result.trust is not None else Trust.UNTRUSTED
+        near = len(text) <= bound < len(text) * ESCAPED
+        if envelope is None or trust is Trust.TRUSTED or not near:
+            return len(text)
+        around = len(envelope.wrap("", trust, result.source, _NONCE))
+        return len(envelope.wrap(text, trust, result.source, _NONCE)) - around
 
     async def _spill(self, name: str, value: Json) -> str:
         """Store an output and return its descriptor."""
@@ -138,13 +155,20 @@ class _Spilling:
         run, result = self.ctx.run, self.result
         trust = result.trust if result.trust is not None else Trust.UNTRUSTED
         origin = Origin(
-            run.conversation, self.ctx.key, self.action.tool_name, name, trust, result.source, run.now
+            run.conversation,
+            self.ctx.key,
+            self.action.tool_name,
+            name,
+            trust,
+            result.source,
+            run.now,
+            result.replaces.get(name, ""),
         )
         made = await add(self.tx, found, origin, self.settings)
         if made.ref is not None and made.form == "records" and made.size > EARLY_BYTES:
             self.sources.begin(self.files, made.ref, made.columns)
         self.made[made.handle] = made.note
-        return descriptor(made.handle, found, await self._head(found))
+        return descriptor(made.handle, found, await self._head(found), made.version)
 
     async def _at_rest(self, found: Shape) -> Shape:
         """Return the output with its content where it belongs, and its lines counted."""
@@ -159,6 +183,12 @@ class _Spilling:
         if found.value is None and found.ref and found.form in {"records", "text"}:
             return await asyncio.to_thread(head_of_file, self.files.path(found.ref), found.form)
         return head(found)
+
+
+def _not_kept(code: str, said: str, advice: str, result: ActionResult) -> ActionResult:
+    """Return the failure that stands for a result that ran; the call may have had its effect."""
+    failed = failure(code, said, ErrorRecovery(retryable=False, suggestion=advice))
+    return evolve(failed, trust=result.trust, source=result.source, final=result.final)
 
 
 def _free(name: str, taken: Mapping[str, Json]) -> str:

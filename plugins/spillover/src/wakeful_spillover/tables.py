@@ -54,6 +54,7 @@ artifact = Table(
     _text("form", None),
     _text("action"),
     _text("output"),
+    _text("name", None),
     _number("version"),
     _text("key"),
     _number("trust"),
@@ -72,6 +73,12 @@ artifact = Table(
     CheckConstraint("(content IS NULL) <> (ref IS NULL)", name="ck_spillover_artifact_content"),
 )
 
+#: Columns that are fields of :class:`Stored` as they are.
+PLAIN = (
+    *("number", "kind", "form", "action", "output", "name", "version", "key", "source", "size", "rows"),
+    *("path", "media", "content", "ref", "created_at"),
+)
+
 
 @frozen
 class Stored:
@@ -84,7 +91,8 @@ class Stored:
             ``bytes``.
         action: tool name of what made it.
         output: name of the output.
-        version: 1, or more when an action replaced it under the same name.
+        name: what made it, and when; that of the artifact that it replaced, if it did.
+        version: 1, or more when an action replaced others under the same name.
         key: idempotency key of the call that made it.
         trust, source: of whatever gave the content; the worst.
         size: bytes of the content.
@@ -103,6 +111,7 @@ class Stored:
     form: str
     action: str
     output: str
+    name: str
     version: int
     key: str
     trust: Trust
@@ -123,20 +132,14 @@ class Stored:
         return handle(self.number)
 
     @property
-    def name(self) -> str:
-        """What made it, and when."""
-        return f"{self.action} {self.created_at:%Y-%m-%d %H:%M:%S}Z"
-
-    @property
     def note(self) -> Artifact:
         """What results and rows remember of it."""
         rows = self.rows if self.kind == "table" else None
-        return Artifact(self.handle, self.kind, self.action, self.size, rows, self.trust)
+        return Artifact(self.handle, self.kind, self.action, self.size, rows, self.trust, self.version)
 
 
 def load(row: Mapping[str, Any]) -> Stored:
     """Return the artifact of a row of the table."""
     columns = tuple((name, kind) for name, kind in json.loads(row["columns"]))
-    names = ("number", "kind", "form", "action", "output", "version", "key", "source", "size", "rows", "path")
-    plain = {name: row[name] for name in (*names, "media", "content", "ref", "created_at")}
+    plain = {name: row[name] for name in PLAIN}
     return Stored(**plain, columns=columns, trust=Trust(row["trust"]), seq=row.get("seq") or 0)

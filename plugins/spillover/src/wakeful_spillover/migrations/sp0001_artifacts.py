@@ -31,6 +31,7 @@ def upgrade() -> None:
         _text("form", None),
         _text("action"),
         _text("output"),
+        _text("name", None),
         _number("version"),
         _text("key"),
         _number("trust"),
