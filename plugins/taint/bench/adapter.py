@@ -124,7 +124,7 @@ def run_of(state: Any, view: AgentView) -> Run:
         now=NOW,
         secret="",
         status=RunStatus.RUNNING,
-        epoch=Epoch(1, "", Declared("replay:x", (), ()), NOW),
+        epoch=Epoch(1, "", Declared("replay:x", (), ())),
         rows=tuple(rows),
     )
 

@@ -120,7 +120,7 @@ def meets(value: Json, condition: Condition) -> bool:
     """Whether an argument is what a condition says; of a list, every item must be."""
     if condition.given is not None and condition.given is not is_given(value):
         return False
-    if condition == Condition(given=condition.given):
+    if not condition.about_value:
         return True
     items = value if isinstance(value, list | tuple) else [value]
     return bool(items) and all(_meets(item, condition) for item in items)

@@ -59,14 +59,15 @@ class Condition:
     given: bool | None = None
 
     def __attrs_post_init__(self) -> None:
-        if self._empty:
+        if self.given is None and not self.about_value:
             names = ", ".join(each.name for each in fields(Condition))
             raise ValueError(f"a condition says nothing; expected one of {names}")
 
     @property
-    def _empty(self) -> bool:
-        bounds = (self.equals, self.above, self.below, self.given)
-        return not self.one_of and not self.like and all(each is None for each in bounds)
+    def about_value(self) -> bool:
+        """Whether it says anything about the value, and not only whether it is given."""
+        bounds = (self.equals, self.above, self.below)
+        return bool(self.one_of or self.like) or any(each is not None for each in bounds)
 
 
 @frozen

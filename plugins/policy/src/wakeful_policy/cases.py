@@ -1,0 +1,93 @@
+"""``wakeful policy test``: a table of cases and the verdicts that they should get."""
+
+from __future__ import annotations
+
+import asyncio
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+
+from attrs import asdict, field, frozen
+
+from wakeful.cli.exits import Exit
+from wakeful.cli.output import say, say_json
+from wakeful.config import structure
+from wakeful.types import ConfigError, Json, Problem, nearest
+from wakeful_policy.asking import agents, ask
+from wakeful_policy.settings import VERDICTS
+
+
+@frozen
+class Case:
+    """One case.
+
+    Args:
+        agent, action, args: the call.
+        expect: the verdict that it should get.
+        words: what the user said.
+        tainted: as if the run had read outside text.
+    """
+
+    agent: str
+    action: str
+    expect: str
+    args: Mapping[str, Json] = field(factory=dict)
+    words: str = ""
+    tainted: bool = False
+
+    def __attrs_post_init__(self) -> None:
+        if self.expect not in VERDICTS:
+            raise ValueError(f"expect: {self.expect!r} is no verdict{nearest(self.expect, VERDICTS)}")
+
+
+@frozen
+class Cases:
+    """A file of cases."""
+
+    case: tuple[Case, ...] = ()
+
+
+def load_cases(path: Path) -> tuple[Case, ...]:
+    """Return the cases of a file.
+
+    Raises:
+        ConfigError: it cannot be read, or says something unknown.
+    """
+    try:
+        raw = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ConfigError([Problem(str(path), f"cannot be read: {error}")]) from None
+    cases = structure(Cases, raw, str(path)).case
+    if not cases:
+        raise ConfigError([Problem(str(path), "holds no [[case]]")])
+    return cases
+
+
+def check_cases(file: Path, path: Path, *, as_json: bool) -> int:
+    """Print which cases get another verdict than they should; 1 if one does.
+
+    Raises:
+        ConfigError: a file is wrong, or a case names what is not there.
+    """
+    cases = load_cases(path)
+
+    async def work() -> list[str]:
+        async with agents(file) as app:
+            found = [
+                await ask(app, c.agent, c.action, dict(c.args), words=c.words, tainted=c.tainted)
+                for c in cases
+            ]
+            return [each.verdict.verdict.name.lower() for each in found]
+
+    got = asyncio.run(work())
+    wrong = [at for at, (case, verdict) in enumerate(zip(cases, got, strict=True)) if case.expect != verdict]
+    if as_json:
+        lines = [{**asdict(case), "got": verdict} for case, verdict in zip(cases, got, strict=True)]
+        say_json({"cases": lines, "wrong": len(wrong)})
+        return Exit.RUN_FAILED if wrong else Exit.OK
+    for at in wrong:
+        case = cases[at]
+        what = f"{case.agent} {case.action} {dict(case.args)}"
+        say(f"case {at + 1}: {what}: expected {case.expect}, got {got[at]}")
+    say(f"{len(cases) - len(wrong)} of {len(cases)} cases get the verdict that they should")
+    return Exit.RUN_FAILED if wrong else Exit.OK

@@ -1,0 +1,56 @@
+"""``wakeful policy``: the rules, what they say of a call and why, and a test for tables of cases."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from wakeful.cli.extra import Commands
+from wakeful.cli.options import DEFAULT_FILE, AgentName, AsJson, File
+
+app = typer.Typer(
+    cls=Commands,
+    help="List rules, explain verdicts, test a table of cases.",
+    add_completion=False,
+    rich_markup_mode=None,
+)
+
+Tainted = Annotated[bool, typer.Option("--tainted", help="As if the run had read outside text.")]
+
+
+@app.command("list")
+def list_(agent: AgentName, file: File = DEFAULT_FILE, json: AsJson = False) -> int:  # noqa: FBT002  (a flag)
+    """List the rules of an agent, the most specific first."""
+    from wakeful_policy.people import list_rules
+
+    return list_rules(file, agent, as_json=json)
+
+
+@app.command()
+def explain(
+    agent: AgentName,
+    action: Annotated[str, typer.Argument(metavar="ACTION", help="Name of the action.")],
+    args: Annotated[str, typer.Option("--args", metavar="JSON", help="Arguments of the call.")] = "{}",
+    words: Annotated[str, typer.Option("--words", metavar="TEXT", help="What the user said.")] = "",
+    tainted: Tainted = False,  # noqa: FBT002  (a flag)
+    file: File = DEFAULT_FILE,
+    json: AsJson = False,  # noqa: FBT002  (a flag)
+) -> int:
+    """Say what would become of a call: which rule, which plugin, which verdict, why."""
+    from wakeful_policy.people import Asked, explain_call
+
+    return explain_call(file, Asked(agent, action, args, words, tainted), as_json=json)
+
+
+@app.command("test")
+def check(
+    cases: Annotated[Path, typer.Argument(metavar="CASES", help="A TOML file with [[case]] tables.")],
+    file: File = DEFAULT_FILE,
+    json: AsJson = False,  # noqa: FBT002  (a flag)
+) -> int:
+    """Check a table of cases; 1 if one of them gets another verdict."""
+    from wakeful_policy.cases import check_cases
+
+    return check_cases(file, cases, as_json=json)

@@ -1,0 +1,150 @@
+"""``wakeful policy``: list, explain and test, as users run them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from wakeful.cli.main import main
+
+CONFIG = """
+[store]
+url = "sqlite:///wakeful.db"
+
+[plugins]
+enable = ["policy"]
+
+[agents.desk]
+model = "replay:script.jsonl"
+actions = ["tools:*"]
+
+[[agents.desk.plugins.policy.rules]]
+action = "send_email"
+verdict = "deny"
+reason = "mail is closed"
+
+[[agents.desk.plugins.policy.rules]]
+action = "send_email"
+args = { to = { like = "*@example.com" } }
+verdict = "allow"
+
+[agents.plain]
+model = "replay:script.jsonl"
+actions = ["tools:*"]
+plugins.disable = ["policy"]
+"""
+TOOLS = '''
+from wakeful import action
+
+
+@action(effect="external", output_trust="trusted")
+def send_email(to: str) -> str:
+    """Send a mail."""
+    return to
+
+
+@action(effect="external", output_trust="trusted")
+def pay(euros: int) -> str:
+    """Pay."""
+    return ""
+'''
+CASES = """
+[[case]]
+agent = "desk"
+action = "send_email"
+args = { to = "ana@example.com" }
+expect = "allow"
+
+[[case]]
+agent = "desk"
+action = "pay"
+args = { euros = 5 }
+expect = "allow"
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "wakeful.toml").write_text(CONFIG)
+    (tmp_path / "tools.py").write_text(TOOLS)
+    (tmp_path / "script.jsonl").write_text(json.dumps({"text": "Hi."}) + "\n")
+    (tmp_path / "cases.toml").write_text(CASES)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def said(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
+    code = main(["policy", *words])
+    streams = capsys.readouterr()
+    return code, streams.out + streams.err
+
+
+def document(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
+    main(["policy", *words, "--json"])
+    return json.loads(capsys.readouterr().out)
+
+
+def test_explain_names_rule_plugin_verdict_and_reason(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, text = said(capsys, "explain", "desk", "Send Email", "--args", '{"to": "bob@elsewhere.org"}')
+    assert code == 0
+    assert "send_email (external): deny" in text
+    assert "rule: number 1" in text
+    assert "policy says deny: mail is closed" in text
+    found = document(capsys, "explain", "desk", "send_email", "--args", '{"to": "ana@example.com"}')
+    assert (found["verdict"], found["rule"]["number"]) == ("allow", 2)
+    assert not (folder / "wakeful.db").exists()
+
+
+def test_explain_says_what_holds_without_a_rule_or_the_plugin(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = document(capsys, "explain", "desk", "pay", "--args", '{"euros": 5}')
+    assert (found["verdict"], found["rule"]) == ("require_approval", None)
+    assert found["answers"][0]["fallback"] is True
+    _, text = said(capsys, "explain", "plain", "pay", "--args", '{"euros": 5}')
+    assert "pay (external): allow" in text
+    assert "the plugin policy is off for this agent" in text
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (("explain", "dsk", "pay"), "did you mean 'desk'"),
+        (("explain", "desk", "send_mail"), "did you mean 'send_email'"),
+        (("explain", "desk", "pay", "--args", "5"), "expected a JSON object"),
+        (("explain", "desk", "pay", "--args", '{"euro": 5}'), "--args"),
+    ],
+)
+def test_wrong_questions_are_told_what_was_expected(
+    folder: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], hint: str
+) -> None:
+    code, text = said(capsys, *words)
+    assert code == 2
+    assert hint in text
+
+
+def test_list_shows_the_most_specific_first(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = document(capsys, "list", "desk")
+    assert [each["number"] for each in found["rules"]] == [2, 1]
+    code, text = said(capsys, "list", "plain")
+    assert (code, "off" in text) == (0, True)
+
+
+def test_a_table_of_cases_fails_where_a_verdict_is_another(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, text = said(capsys, "test", "cases.toml")
+    assert code == 1
+    assert "case 2: desk pay {'euros': 5}: expected allow, got require_approval" in text
+    (folder / "cases.toml").write_text(
+        CASES.replace('5 }\nexpect = "allow"', '5 }\nexpect = "require_approval"')
+    )
+    assert said(capsys, "test", "cases.toml")[0] == 0
+    (folder / "cases.toml").write_text(CASES.replace('"allow"', '"alow"'))
+    code, text = said(capsys, "test", "cases.toml")
+    assert (code, "did you mean 'allow'" in text) == (2, True)
