@@ -210,3 +210,16 @@ def test_what_json_cannot_hold_fails_the_call_and_not_the_run(run_turn: Turn) ->
     )
     assert [ended.result.code for ended in result.calls] == ["UNSERIALISABLE", "ERROR"]
     assert result.answer.text == "Done."
+
+
+def test_a_value_that_cannot_be_kept_is_refused_where_it_is_put(run_turn: Turn) -> None:
+    @action(effect="read", output_trust="trusted")
+    async def remember(context: ActionContext) -> str:
+        """Remember something."""
+        context.put("what", object())
+        return "remembered"
+
+    agent = Agent(model="", actions=[remember])
+    result = run_turn(agent, "Go", replies=[say(calls=["remember"]), "Sorry."])
+    assert "put('what'): Object of type object is not JSON serializable" in result.calls[0].text
+    assert result.answer.text == "Sorry."

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
+import traceback
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -34,6 +36,7 @@ from wakeful.types import (
     ApprovalRequest,
     Approvals,
     Call,
+    FencedError,
     Invocation,
     Json,
     NotAvailableError,
@@ -41,6 +44,7 @@ from wakeful.types import (
     Row,
     RowKind,
     RunStatus,
+    StoreError,
     Text,
     Trust,
     Verdict,
@@ -55,6 +59,8 @@ if TYPE_CHECKING:
 
     from wakeful.store.engine import Store
     from wakeful.store.transaction import Transaction
+
+log = logging.getLogger("wakeful")
 
 #: Stores a wake-up in a transaction that is under way.
 Wake = Callable[["Connection", WorkItem], None]
@@ -141,8 +147,24 @@ async def carry_out(live: Live) -> None:
             await _approved(live, inv, item)
 
 
-async def drop(live: Live) -> None:
-    """Tell what became of decided calls that are not carried out, because their run ends before."""
+async def drop(live: Live) -> str:
+    """Tell what became of decided calls that are not carried out, because their run ends before.
+
+    Returns:
+        What prevented it, if anything did: a result that a plugin made can perhaps not be stored. The run
+        ends nevertheless.
+    """
+    try:
+        await _drop(live)
+    except (StoreError, FencedError):
+        raise
+    except Exception as error:  # noqa: BLE001  (whatever a plugin made of a result, the run gets its end)
+        log.warning("run %s: %s", live.run.id, live.redactor.text(traceback.format_exc()))
+        return live.redactor.text(f"decided calls were not told of: {type(error).__name__}: {error}")
+    return ""
+
+
+async def _drop(live: Live) -> None:
     for inv, item in await _decided_calls(live):
         puts: list[Put] = []
         if item["status"] == "rejected":

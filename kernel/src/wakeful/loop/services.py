@@ -26,6 +26,8 @@ from wakeful.types import (
     Run,
     Services,
     Tx,
+    canonical,
+    clean,
 )
 
 if TYPE_CHECKING:
@@ -163,7 +165,11 @@ class Context:
         return self.run.state.get(self.owner, {}).get(key, default)
 
     def put(self, key: str, value: Json) -> None:
-        """Set a value of the declaring plugin's state."""
+        """Set a value of the declaring plugin's state; see ``wakeful.types.ActionContext``."""
+        try:
+            canonical(clean(value))
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"put({key!r}): {error}") from error
         self.pending.append((self.owner, key, value))
 
     async def call(

@@ -248,7 +248,7 @@ async def _end(live: Live, outcome: Outcome) -> Answer:
     if status is RunStatus.COMPLETED and (pending or await decided(live) or await _answers_follow(live)):
         status = RunStatus.AWAITING_APPROVAL
     elif await decided(live):
-        await drop(live)
+        outcome = evolve(outcome, error="; ".join(filter(None, (outcome.error, await drop(live)))))
     run, final = live.run, outcome.final
     answer = Answer(
         text=live.redactor.text(outcome.text),

@@ -244,7 +244,11 @@ class ActionContext(Protocol):
         ...
 
     def put(self, key: str, value: Json) -> None:
-        """Set a value of the declaring plugin's state; applied in call order when the step closes."""
+        """Set a value of the declaring plugin's state; applied in call order when the step closes.
+
+        Raises:
+            TypeError, ValueError: JSON has no word for the value.
+        """
         ...
 
     async def call(
