@@ -79,7 +79,7 @@ class Holds:
 
 
 async def test_a_run_ends_whose_late_result_cannot_be_stored(wakeful_app: Any) -> None:
-    replies = [say(calls=[("pay", {"euros": 50})]), "I have asked.", "Hello again."]
+    replies: list[Any] = [say(calls=[("pay", {"euros": 50})]), "I have asked.", "Hello again."]
     async with wakeful_app(Agent(model=ScriptedModel(replies), actions=[pay], plugins=[Holds()])) as app:
         parked = await app.send("agent", "Pay 50", conversation="c")
         assert parked.status is RunStatus.AWAITING_APPROVAL

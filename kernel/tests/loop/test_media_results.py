@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from wakeful import Agent, action
-from wakeful.testing import Database, TurnResult, say
+from wakeful.testing import Database, ScriptedModel, TurnResult, say
 from wakeful.types import Request, Result
 
 Turn = Callable[..., TurnResult]
@@ -86,3 +86,13 @@ def test_a_later_turn_can_name_it_too_and_the_conversation_keeps_it(
             await opened.close()
 
     assert medium.ref in asyncio.run(kept())
+
+
+async def test_an_answer_that_another_process_reads_carries_it_too(wakeful_app: Any) -> None:
+    replies: list[Any] = [say(calls=[("scan", {})]), quoting]
+    async with wakeful_app(Agent(model=ScriptedModel(replies), actions=[scan])) as app:
+        answer = await app.send("agent", "Scan", conversation="c")
+    async with wakeful_app(Agent(model=ScriptedModel([]), actions=[scan])) as app:
+        again = await app.resume(answer.run_id)
+    assert len(answer.media) == 1
+    assert again.media == answer.media

@@ -14,7 +14,7 @@ from sqlalchemy import text as sql
 
 from wakeful.loop.below import asked_below, key_of
 from wakeful.loop.opening import busy
-from wakeful.results.artifacts import named_stored
+from wakeful.results import artifacts, attached
 from wakeful.store.engine import Store
 from wakeful.store.prepared import Prepared
 from wakeful.store.records import usage_of
@@ -300,7 +300,8 @@ def stored_answer(conn: Connection, run_id: str) -> Answer | None:
         disposition=Disposition(row.disposition),
         reaction=row.reaction,
         usage=usage_of(row._asdict()),
-        artifacts=named_stored(conn, row.conversation_id, row.text),
+        artifacts=artifacts.named_stored(conn, row.conversation_id, row.text),
+        media=attached.named_stored(conn, row.conversation_id, row.text),
         pending=() if status.ended else _asked(conn, run_id),
         error=row.error,
     )

@@ -47,9 +47,14 @@ def named_stored(conn: Connection, conversation_id: str, text: str) -> tuple[str
     """Return the same of a conversation as it is stored."""
     if not _HANDLE.search(text):
         return ()
+    return _named(stored_meta(conn, conversation_id, META), text)
+
+
+def stored_meta(conn: Connection, conversation_id: str, key: str) -> Iterable[Mapping[str, Json]]:
+    """Yield the metadata of a conversation's rows that has a key, in their order."""
     mine = message.c.conversation_id == conversation_id
-    stored = select(message.c.meta).where(mine, message.c.meta.contains(f'"{META}"'))
-    return _named((json.loads(meta) for meta in conn.execute(stored).scalars()), text)
+    stored = select(message.c.meta).where(mine, message.c.meta.contains(f'"{key}"')).order_by(message.c.seq)
+    return (json.loads(meta) for meta in conn.execute(stored).scalars())
 
 
 def _named(metas: Iterable[Mapping[str, Json]], text: str) -> tuple[str, ...]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from attrs import asdict, evolve
 
+from wakeful.results.artifacts import stored_meta
 from wakeful.results.media import media_of
 from wakeful.store.contents import keep
 from wakeful.types import ActionResult, Files, Json, Medium, Row, Spooled
@@ -65,8 +66,17 @@ def keep_all(conn: Connection, conversation: str, results: Iterable[ActionResult
 
 def named(rows: Iterable[Row], text: str) -> tuple[Medium, ...]:
     """Return the media that a text names and the conversation has, each once, in the text's order."""
+    return _named((row.meta for row in rows), text)
+
+
+def named_stored(conn: Connection, conversation_id: str, text: str) -> tuple[Medium, ...]:
+    """Return the same of a conversation as it is stored."""
+    return _named(stored_meta(conn, conversation_id, META), text) if _HANDLE.search(text) else ()
+
+
+def _named(metas: Iterable[Mapping[str, Json]], text: str) -> tuple[Medium, ...]:
     written = dict.fromkeys(_HANDLE.findall(text))
     if not written:
         return ()
-    known = {item["handle"]: Medium(**item) for row in rows for item in row.meta.get(META, ())}
+    known = {item["handle"]: Medium(**item) for meta in metas for item in meta.get(META, ())}
     return tuple(known[each] for each in written if each in known)
