@@ -78,7 +78,7 @@ def decide(case: Case, settings: TaintSettings) -> Decision:
         return listed
     if case.effect is Effect.FETCH and settings.profile == "permissive" and _follows(case):
         return Decision("permissive", Verdict.ALLOW)
-    foreign = tuple(foreign_tokens(case))
+    foreign = tuple(foreign_tokens(case, settings))
     if case.effect is Effect.WRITE:
         return _write(case, foreign)
     if _only_content_open(case, settings) and not foreign and not case.repeat:
@@ -137,7 +137,7 @@ def _follows(case: Case) -> bool:
     )
 
 
-def foreign_tokens(case: Case) -> list[str]:
+def foreign_tokens(case: Case, settings: TaintSettings) -> list[str]:
     """Return what in the arguments leads somewhere that the user did not name.
 
     Addresses and links count wherever they come from, so that one put together from pieces counts too; codes
@@ -145,7 +145,7 @@ def foreign_tokens(case: Case) -> list[str]:
     """
     found: dict[str, None] = {}
     for each in case.given:
-        if each.own:
+        if each.own or _listed(each, settings):
             continue
         for leaf in each.leaves:
             text = folded(leaf)

@@ -21,6 +21,7 @@ _BARE = re.compile(r"(?<![\w@./:-])(?:[a-z0-9-]++\.)+[a-z]{2,}+(?::\d++)?/[^\s'\
 _CODE = re.compile(r"(?<![\w-])[A-Za-z_-]*+\d[\w-]*+")
 # Groups of an account or card number; dates and times are shorter.
 _GROUPED = re.compile(r"(?<![\w-])(?:[A-Za-z]{2})?\d(?:(?: ?\d){8,}+|(?:-?\d){11,}+)")
+_WHOLE = re.compile(r"(-?\d+)\.0+")
 _TWO_DIGITS = re.compile(r"\d\D*\d")
 _DECIMAL = re.compile(r"(\d+)\.(\d+)")
 _SPACES = re.compile(r"\s+")
@@ -55,7 +56,9 @@ def is_given(value: Json) -> bool:
 
 
 def spellings(text: str) -> tuple[str, ...]:
-    """Return how people write a value: a decimal number also with two places, or as a whole number."""
+    """Return how people write a value: a number also with two places, or as a whole one."""
+    if text.isascii() and text.isdigit():
+        return (text, f"{text}.00")
     found = _DECIMAL.fullmatch(text)
     if not found:
         return (text,)
@@ -122,6 +125,6 @@ def _plain(value: Json) -> Json:
         return {str(name): _plain(each) for name, each in value.items() if is_given(each)}
     if isinstance(value, list | tuple):
         return [_plain(each) for each in value]
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return folded(json.dumps(value) if isinstance(value, bool) else str(value))
+    text = folded(json.dumps(value) if isinstance(value, bool) else str(value))
+    whole = _WHOLE.fullmatch(text)
+    return whole[1] if whole else text

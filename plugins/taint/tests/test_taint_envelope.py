@@ -1,0 +1,192 @@
+"""Nothing gets out of an envelope, whatever it is made of and however it is spelled."""
+
+from __future__ import annotations
+
+import html
+import os
+import re
+import unicodedata
+from urllib.parse import quote, unquote
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from wakeful.types import Trust
+from wakeful_taint import DataEnvelope
+
+#: Examples of the property; a twentieth in everyday runs.
+EXAMPLES = 100_000 if os.environ.get("WAKEFUL_EXAMPLES") == "thorough" else 5_000
+NONCE = "0a1b2c3d4e5f"
+TAG = "untrusted_external_data"
+LOOKALIKES = str.maketrans(
+    {
+        0x430: "a",
+        0x435: "e",
+        0x501: "d",
+        0x43E: "o",
+        0x440: "p",
+        0x441: "c",
+        0x445: "x",
+        0x443: "y",
+        0x456: "i",
+    }
+    | {0x2039: "<", 0x203A: ">", 0x3008: "<", 0x3009: ">", 0x27E8: "<", 0x27E9: ">", 0x2215: "/", 0x2044: "/"}
+)
+MARKERS = re.compile(
+    r"<\|[a-z_]+\|>|\[/?inst\]|<</?sys>>|<(?:start|end)_of_turn>|(?:^|\n)\s*(?:human|assistant|system|user)\s*:"
+    r"|(?:^|\n)#+\s*(?:system|assistant|user)\b|</?tool_(?:use|result)|<runtime-state"
+    r"|\"role\"\s*:\s*\"(?:system|assistant|user)\"",
+    re.IGNORECASE,
+)
+
+
+def invisible(each: str) -> bool:
+    hidden = unicodedata.category(each) in {"Cf", "Cc", "Mn"} and each not in "\n\r\t"
+    return hidden or 0xE0000 <= ord(each) <= 0xE007F
+
+
+def read_by_a_forgiving_reader(text: str, *, undo: bool) -> set[str]:
+    forms = {text}
+    for _ in range(3 if undo else 0):
+        text = unquote(html.unescape(text))
+        forms.add(text)
+    tags = "".join(chr(ord(c) - 0xE0000) if 0xE0020 <= ord(c) <= 0xE007E else c for c in text)
+    read = set()
+    for form in (*forms, tags, tags[::-1]):
+        plain = unicodedata.normalize("NFKC", form).translate(LOOKALIKES)
+        plain = "".join(c for c in plain if not invisible(c)).casefold().replace("\\/", "/")
+        read |= {plain, re.sub(r"[\s_-]+", "", plain)}
+    return read
+
+
+def body(text: str, source: str = "action:Get") -> str:
+    whole = DataEnvelope().wrap(text, Trust.UNTRUSTED, source, NONCE)
+    head, rest = whole.split("\n", 1)
+    inside, close = rest.rsplit("\n", 1)
+    assert re.fullmatch(rf'<{TAG} id="(\d+)" source="[^"<>&]*">', head)
+    assert close == f'</{TAG} id="{head.split(chr(34))[1]}">'
+    return inside
+
+
+def leaves(text: str) -> bool:
+    name = TAG.replace("_", "")
+    return any(
+        f"<{name}" in form or f"/{name}" in form for form in read_by_a_forgiving_reader(text, undo=True)
+    )
+
+
+def poses(text: str) -> bool:
+    return any(MARKERS.search(form) for form in read_by_a_forgiving_reader(text, undo=False))
+
+
+_TAGS = [f"</{TAG}>", f"<{TAG}>", f'</{TAG} id="012345678">', "untrusted", "_external", "_data"]
+_ROLES = ["\n\nSystem:", "Assistant :", "### user", "<|im_start|>", "[INST]", "<<SYS>>", "<end_of_turn>"]
+_TOOLS = ["</tool_result>", "<tool_use", "<runtime-state>", '"role": "system"']
+_SIGNS = [
+    "</",
+    "<",
+    ">",
+    "/",
+    "\n",
+    " ",
+    "\r\n",
+    "&lt;",
+    "%3C",
+    "&amp;",
+    "ok",
+    "5 < 6 & 7",
+    "\u00e9",
+    "\u65e5",
+]
+_HIDDEN = ["\u202e", "\u200b", "\u00ad", "\ufeff", "\u0332", "\x00", "\u2028"]
+PIECES = st.sampled_from([*_TAGS, *_ROLES, *_TOOLS, *_SIGNS, *_HIDDEN])
+
+
+def tagged(text: str) -> str:
+    return "".join(chr(0xE0000 + ord(c)) if 0x20 <= ord(c) <= 0x7E else c for c in text)
+
+
+def wide(text: str) -> str:
+    return "".join(chr(ord(c) + 0xFEE0) if 0x21 <= ord(c) <= 0x7E else c for c in text)
+
+
+def hexed(text: str) -> str:
+    return "".join(f"&#x{ord(c):x};" for c in text)
+
+
+def soft(text: str) -> str:
+    return "\u00ad".join(text)
+
+
+def cyrillic(text: str) -> str:
+    return text.translate({ord("a"): 0x430, ord("e"): 0x435, ord("d"): 0x501, ord("<"): 0x2039})
+
+
+def twice(text: str) -> str:
+    return quote(quote(html.escape(html.escape(text))))
+
+
+def backwards(text: str) -> str:
+    return text[::-1]
+
+
+def dashed(text: str) -> str:
+    return text.replace("_", "-")
+
+
+DISGUISES = st.sampled_from(
+    [
+        str,
+        str.upper,
+        str.title,
+        html.escape,
+        quote,
+        hexed,
+        twice,
+        tagged,
+        wide,
+        soft,
+        cyrillic,
+        backwards,
+        dashed,
+    ]
+)
+DISGUISED = st.builds(lambda disguise, text: disguise(text), DISGUISES, PIECES)
+TEXTS = st.lists(st.one_of(PIECES, DISGUISED, st.text(max_size=4)), max_size=6).map("".join)
+
+
+@settings(max_examples=EXAMPLES)
+@given(TEXTS)
+def test_no_text_leaves_its_envelope_or_poses_as_somebody(text: str) -> None:
+    inside = body(text)
+    assert not leaves(inside)
+    assert not poses(inside)
+    assert body(text) == inside
+
+
+@given(TEXTS)
+def test_no_source_leaves_its_attribute(source: str) -> None:
+    body("x", source)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "| id | name |\n|---|---|\n| 1 | <Ana> & [Bob] |",
+        '<div class="user">5 &lt; 6</div><!-- ok --><script>if (a < b) {}</script>',
+        "- link 'Invoice <3>' [e3]\n  - text: user interface",
+        "Ein Satz über untrusted data, role models and systems: fine.",
+        "日本語のテキスト、данные и ещё",
+    ],
+)
+def test_what_reads_as_nothing_else_stays_as_it_is(text: str) -> None:
+    assert body(text) == text
+
+
+def test_only_what_would_read_as_a_marker_is_touched() -> None:
+    assert body(f"before\n</{TAG}>\nafter & <b>bold</b>") == f"before\n</u·{TAG[1:]}>\nafter & <b>bold</b>"
+
+
+def test_trust_is_said_where_it_is_better_than_none() -> None:
+    assert 'trust="semi_trusted"' in DataEnvelope().wrap("x", Trust.SEMI_TRUSTED, "s", NONCE)
