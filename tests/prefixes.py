@@ -1,7 +1,8 @@
 """Plays random conversations with the cache plugin on, and checks each request against the one before it.
 
 A plan is JSON: the protocol, which other plugins are on, and for each turn what the model replies.
-``python -m tests.prefixes`` reads one plan a line and prints the digest of all bodies that were made of it.
+``python -m tests.prefixes`` reads one plan a line and prints the digest of all bodies that were made of it;
+:mod:`tests.relay` plays a plan in two processes.
 """
 
 from __future__ import annotations
@@ -126,13 +127,22 @@ class Player:
     problems: list[str] = field(factory=list)
     app: Any = None
     asked: int = 0
+    dies: Callable[[str], None] | None = None
+    dies_at: int = 0
+
+    def begin(self, asked: int = 0) -> None:
+        """Forget what was asked, but for how often."""
+        self.requests, self.problems, self.asked = [], [], asked
+        self.app.agents["agent"].layout.problems = self.problems
 
     async def complete(self, request: Request, conversation: str, emit: Emit | None = None) -> Reply:
         """Play the next reply."""
         del emit
         self.requests.append(request)
         self.asked += 1
-        await self._reread(conversation)
+        run = await self._reread(conversation)
+        if self.dies is not None and self.asked == self.dies_at:
+            self.dies(run)
         if not self.replies:
             raise ModelError("unknown", "the script is over")
         line = self.replies.pop(0)
@@ -146,8 +156,8 @@ class Player:
             reply = reply.with_items((block, *reply.items))
         return evolve(reply, usage=Usage(uncached=100, output=5))
 
-    async def _reread(self, conversation: str) -> None:
-        """Compare what the run remembers with what another process would read."""
+    async def _reread(self, conversation: str) -> str:
+        """Compare what the run remembers with what another process would read; return its id."""
         lives = self.app._engine.runs.lives.values()  # noqa: SLF001  (the run as it is in the middle)
         live = next(each for each in lives if each.run.conversation == conversation)
         query = "select sent from epoch where conversation_id = ? and agent = 'agent' and id = ?"
@@ -160,12 +170,22 @@ class Player:
         stored, sent = await self.app.store.read(read)
         if (stored.rows, stored.kept, sent) != (run.rows, run.kept, run.previous):
             self.problems.append("a process that takes the run over reads something else")
+        return str(run.id)
 
 
 def usable() -> list[str]:
-    """Return the plugins that a plan may enable: fit toys, and the installed ones that need no settings."""
+    """Return the plugins that a plan may enable: fit toys, and what is installed."""
     real = [name for name in installed() if name not in PROVIDERS]
     return [*sorted(set(TOYS) - UNFIT), *sorted(real)]
+
+
+def furnish(folder: Path) -> None:
+    """Put into a folder what the plugins need: a company's records and a skill."""
+    company(folder)
+    skill = folder / "skills" / "letters"
+    skill.mkdir(parents=True)
+    text = "---\nname: letters\ndescription: How letters are written.\n---\nBegin with the date.\n"
+    (skill / "SKILL.md").write_text(text, encoding="utf-8")
 
 
 @define(eq=False)
@@ -173,12 +193,15 @@ class Theatre:
     """Plays plans; applications stay open between them, one for each protocol and set of plugins."""
 
     folder: Path
+    store: str = "sqlite://"
     stack: AsyncExitStack = field(factory=AsyncExitStack)
     apps: dict[tuple[str, ...], tuple[Any, Player] | None] = field(factory=dict)
     ids: Ids = field(factory=Ids)
+    turn: int = 0
+    settled: bool = False
 
     async def open(self, protocol: str, names: Sequence[str]) -> tuple[Any, Player] | None:
-        """Return the application of a set of plugins; None if they cannot be on together."""
+        """Return the application of a set of plugins; None if two of them fill the same slot."""
         key = (protocol, *names)
         if key not in self.apps:
             model, _, _ = body_maker(protocol)
@@ -189,34 +212,46 @@ class Theatre:
                 plugins=[Seen, *(TOYS.get(name, name) for name in names)],
                 settings={name: SETTINGS[name] for name in names if name in SETTINGS},
                 folder=self.folder,
+                store=self.store,
                 instructions="Help. Ä 🙂",
             )
             app = await self.stack.enter_async_context(wakeful.open(agent, clock=FakeClock(), ids=self.ids))
+            problems = [str(problem) for problem in app.problems("agent")]
             player.app = app
-            self.apps[key] = None if app.problems("agent") else (app, player)
+            self.apps[key] = None if problems else (app, player)
+            if any("filled by" not in problem for problem in problems):
+                raise AssertionError(problems)
         return self.apps[key]
 
     async def play(self, plan: Mapping[str, Any]) -> tuple[str, list[str], int]:
         """Play a plan; return the digest of its bodies, what is wrong, and how many requests there were."""
         opened = await self.open(plan["protocol"], plan["plugins"])
-        number = plan["number"]
         if opened is None:
             return "", [], 0
         app, player = opened
-        self.ids.begin(number)
-        player.requests, player.problems, player.asked = [], [], 0
-        layout = app.agents["agent"].layout
-        layout.problems = player.problems
-        for turn in plan["turns"]:
-            player.replies = list(turn["replies"])
-            answer = await app.send("agent", turn["text"], conversation=f"conv-{number}", user="ana")
-            if answer.status.parked:
-                for request in answer.pending:
-                    await app.approvals.approve(request, by="ana")
-                player.replies = [{"text": "Settled."}]
-                await app.resume(answer.run_id)
+        self.ids.begin(plan["number"])
+        player.begin()
+        await self.turns(plan, app, player)
         bodies, problems = compared(plan["protocol"], player.requests)
         return digest(canonical(bodies)), [*player.problems, *problems], len(player.requests)
+
+    async def turns(self, plan: Mapping[str, Any], app: Any, player: Player, first: int = 0) -> None:
+        """Play the turns of a plan from the first one on."""
+        for self.turn in range(first, len(plan["turns"])):
+            turn = plan["turns"][self.turn]
+            player.replies, self.settled = list(turn["replies"]), False
+            conversation = f"conv-{plan['number']}"
+            answer = await app.send("agent", turn["text"], conversation=conversation, user="ana")
+            await self.settle(app, player, answer)
+
+    async def settle(self, app: Any, player: Player, answer: Any) -> None:
+        """Let a person agree to what waits for that, once a turn."""
+        if answer.status.parked and not self.settled:
+            self.settled = True
+            for request in answer.pending:
+                await app.approvals.approve(request, by="ana")
+            player.replies = [{"text": "Settled."}]
+            await app.resume(answer.run_id)
 
 
 def compared(protocol: str, requests: Sequence[Request]) -> tuple[list[str], list[str]]:
@@ -253,7 +288,7 @@ def begins(now: Sequence[str], before: Sequence[str]) -> bool:
 async def main(lines: Sequence[str]) -> None:
     """Play one plan a line and print their digests."""
     with TemporaryDirectory() as folder:
-        company(Path(folder))
+        furnish(Path(folder))
         theatre = Theatre(Path(folder))
         async with theatre.stack:
             for line in lines:

@@ -16,12 +16,13 @@ from hypothesis import strategies as st
 
 from tests.counts import examples
 from tests.layout import ROOT
-from tests.prefixes import PROTOCOLS, Theatre, begins, usable
-from tests.transcripts import company
+from tests.prefixes import PROTOCOLS, Theatre, begins, furnish, usable
 
 EXAMPLES = examples(2000)
 #: Every which plan is played once more in another process.
 AGAIN = 1 if EXAMPLES >= 2000 else 3
+#: Every which plan is played in two processes, the first of which is killed.
+RELAYED = 8
 #: Calls in one step, at most; a breakpoint of Anthropic's looks back over twenty blocks.
 MOST_CALLS = 25
 
@@ -74,21 +75,18 @@ def test_blocks_that_do_not_repeat_are_noticed() -> None:
 
 
 def test_every_request_repeats_the_one_before_it_in_any_process(tmp_path: Path) -> None:
-    company(tmp_path)
-    played: list[tuple[str, str]] = []
-    requests = 0
+    furnish(tmp_path)
+    played: list[tuple[dict[str, Any], str, int]] = []
     theatre = Theatre(tmp_path)
 
     with asyncio.Runner() as runner:
 
         @settings(max_examples=EXAMPLES)
         @given(_plans)
-        def play(plan: dict[str, Any]) -> None:
-            nonlocal requests
-            line = json.dumps({**plan, "number": len(played) + 1})
-            digest, problems, count = runner.run(theatre.play(json.loads(line)))
-            requests += count
-            played.append((line, digest or "-"))
+        def play(drawn: dict[str, Any]) -> None:
+            plan = json.loads(json.dumps({**drawn, "number": len(played) + 1}))
+            digest, problems, count = runner.run(theatre.play(plan))
+            played.append((plan, digest or "-", count))
             assert problems == []
 
         try:
@@ -96,23 +94,38 @@ def test_every_request_repeats_the_one_before_it_in_any_process(tmp_path: Path) 
         finally:
             runner.run(theatre.stack.aclose())
     assert len(played) >= EXAMPLES
-    assert requests > 3 * EXAMPLES  # most plans had something to compare
-    chosen = played[::AGAIN]
-    again = _digests_elsewhere([line for line, _ in chosen])
-    assert [line for (line, mine), other in zip(chosen, again, strict=True) if mine != other] == []
+    assert sum(count for _, _, count in played) > 3 * EXAMPLES  # most plans had something to compare
+    _same_with_another_hash_seed(played[::AGAIN])
+    _same_after_a_restart([each for each in played if each[2]][::RELAYED], tmp_path)
 
 
-def _digests_elsewhere(lines: list[str]) -> list[str]:
-    """Play the plans in a process with another hash seed."""
-    seed = "4711" if os.environ.get("PYTHONHASHSEED") != "4711" else "42"
+def _same_with_another_hash_seed(played: list[tuple[dict[str, Any], str, int]]) -> None:
+    again = _told("4711", [plan for plan, _, _ in played], "tests.prefixes")
+    assert [plan for (plan, mine, _), other in zip(played, again, strict=True) if mine != other] == []
+
+
+def _same_after_a_restart(played: list[tuple[dict[str, Any], str, int]], folder: Path) -> None:
+    """Play plans in a process that is killed at one of the requests, and one that goes on."""
+    plans = [{**plan, "until": 1 + plan["number"] % count} for plan, _, count in played]
+    assert _told("4711", plans, "tests.relay", str(folder), "kill") == []
+    again = _told("42", plans, "tests.relay", str(folder), "go-on")
+    wrong = [
+        (plan, other) for plan, (_, mine, _), other in zip(plans, played, again, strict=True) if mine != other
+    ]
+    assert wrong == []
+
+
+def _told(seed: str, plans: list[dict[str, Any]], module: str, *arguments: str) -> list[str]:
+    """Return the lines that a process with another hash seed prints for plans."""
+    seed = seed if os.environ.get("PYTHONHASHSEED") != seed else "815"
     done = subprocess.run(
-        [sys.executable, "-m", "tests.prefixes"],
+        [sys.executable, "-m", module, *arguments],
         cwd=ROOT,
         env={**os.environ, "PYTHONHASHSEED": seed},
-        input="\n".join(lines),
+        input="\n".join(map(json.dumps, plans)),
         capture_output=True,
         text=True,
         check=False,
     )
     assert done.returncode == 0, done.stderr[-2000:]
-    return done.stdout.split()
+    return done.stdout.splitlines()
