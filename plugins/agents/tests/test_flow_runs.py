@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +13,11 @@ from sqlalchemy import func, select
 import wakeful
 from plugins.agents.tests.twenty import Says, agent
 from plugins.agents.tests.twenty import answer as expected
+from plugins.agents.tests.twenty import flow as write_flow
 from wakeful import ActionResult, Agent, action
 from wakeful.loop.transcript import load_rows
 from wakeful.store.tables import action_call, model_call, run, step
-from wakeful.testing import ScriptedModel, say
+from wakeful.testing import ScriptedModel, run_turn, say
 from wakeful.types import Answer, ConfigError, Limits, RowKind, RunStatus, Trust
 
 
@@ -214,3 +217,22 @@ async def test_a_flow_that_does_not_fit_stops_the_agent(tmp_path: Path, text: st
         with pytest.raises(ConfigError) as caught:
             await app.send("agent", "Go")
     assert said in str(caught.value)
+
+
+def test_the_command_line_shows_steps_and_what_runs_below(tmp_path: Path) -> None:
+    store = f"sqlite:///{tmp_path / 'wakeful.db'}"
+    result = run_turn(agent(store, file=write_flow(tmp_path, 3)), "Go", agent="agent")
+    assert result.answer.status is RunStatus.COMPLETED
+    (tmp_path / "wakeful.toml").write_text(
+        f'[store]\nurl = "{store}"\n[agents.agent]\nmodel = "scripted:x"\n'
+    )
+    shown = subprocess.run(
+        [sys.executable, "-m", "wakeful", "runs", "show", result.answer.run_id],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    ).stdout
+    assert "step 1 · closed · flow s01 because of" in shown
+    assert "agent checker, completed, 1 steps" in shown

@@ -37,7 +37,8 @@ def explain(detail: RunDetail) -> None:
 
 
 def _step(detail: RunDetail, step: StepRecord) -> None:
-    say(f"step {step.number} · {step.status} · asked {step.name} because of {_why(detail, step)}")
+    what = f"asked {step.name}" if step.type == "model" else f"{step.type} {step.name}"
+    say(f"step {step.number} · {step.status} · {what} because of {_why(detail, step)}")
     rows = [row for row in detail.rows if row.step == step.number]
     for asked in detail.model_calls:
         if asked.step == step.number:
@@ -45,6 +46,7 @@ def _step(detail: RunDetail, step: StepRecord) -> None:
     for call in detail.action_calls:
         if call.step == step.number:
             _action_call(call, rows)
+    _below(detail, step)
     for row in rows:
         if row.kind not in {RowKind.ASSISTANT, RowKind.RESULT}:
             _block(f"  {row.kind.value} [{row.seq}]", _text(row))
@@ -53,6 +55,13 @@ def _step(detail: RunDetail, step: StepRecord) -> None:
     if step.error:
         say_red(f"  error: {step.error}")
     say(f"  usage: {_usage(step.usage)}{_lasted(step.started_at, step.ended_at)}")
+
+
+def _below(detail: RunDetail, step: StepRecord) -> None:
+    """Name the sub-agents' runs that a step started."""
+    for child in detail.below:
+        if child.parent_step == step.number:
+            say(f"  below: run {child.id}, agent {child.agent}, {child.status.value}, {child.steps} steps")
 
 
 def _why(detail: RunDetail, step: StepRecord) -> str:

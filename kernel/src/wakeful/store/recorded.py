@@ -143,7 +143,10 @@ class MessageRecord:
 
 @frozen
 class RunDetail:
-    """A run with everything that is stored about it; ``epoch_reason`` says why its prefix began."""
+    """A run with everything that is stored about it.
+
+    ``epoch_reason`` says why its prefix began; ``below`` are the runs of sub-agents that it started.
+    """
 
     run: RunRecord
     epoch_reason: str = ""
@@ -151,3 +154,4 @@ class RunDetail:
     model_calls: tuple[ModelCallRecord, ...] = ()
     action_calls: tuple[ActionCallRecord, ...] = ()
     rows: tuple[MessageRecord, ...] = ()
+    below: tuple[RunRecord, ...] = ()

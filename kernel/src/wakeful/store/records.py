@@ -114,6 +114,7 @@ def get_run(conn: Connection, run_id: str) -> RunDetail | None:
         .where(a.run_id == run_id, or_(a.parent.is_(None), a.inner < INNER_CALLS))
         .order_by(a.step, a.index_, a.parent.is_not(None), a.inner)
     )
+    below = select(t.run).where(t.run.c.parent_run == run_id).order_by(t.run.c.started_at, t.run.c.id)
     return RunDetail(
         run,
         _epoch_reason(conn, run),
@@ -121,6 +122,7 @@ def get_run(conn: Connection, run_id: str) -> RunDetail | None:
         tuple(_model_call(row) for row in conn.execute(models).mappings()),
         tuple(_action_call(row) for row in conn.execute(actions).mappings()),
         messages(conn, run.conversation, run=run_id),
+        tuple(_run(row) for row in conn.execute(below).mappings()),
     )
 
 
