@@ -1,0 +1,88 @@
+"""Flows that have to wait for a person, themselves or in a sub-agent."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import wakeful
+from tests.toys import Desk
+from wakeful import Agent, App, action
+from wakeful.testing import ScriptedModel, say
+from wakeful.types import Answer, RunStatus
+
+FLOW = """
+answer = "{payload.done}"
+[steps.first]
+%s
+output = { done = "%s" }
+on_error = "sorry"
+next = "second"
+[steps.second]
+action = "note"
+[steps.sorry]
+action = "note"
+output = { done = "outputs.result" }
+"""
+noted: list[str] = []
+
+
+@action(effect="write", output_trust="trusted")
+async def pay(euros: int) -> str:
+    """Pay."""
+    return f"paid {euros}"
+
+
+@action(effect="read", output_trust="trusted")
+async def note() -> str:
+    """Note."""
+    noted.append("note")
+    return "sorry"
+
+
+def agent(folder: Path, step: str, source: str, **of: Any) -> Agent:
+    noted.clear()
+    (folder / "flow.toml").write_text(FLOW % (step, source), encoding="utf-8")
+    return Agent(
+        model=ScriptedModel([]), actions=[pay, note], plugins=["flow", Desk], type="flow", folder=folder, **of
+    )
+
+
+async def ended(app: App, answer: Answer) -> Answer:
+    while answer.status is RunStatus.AWAITING_APPROVAL:
+        await asyncio.sleep(0.01)
+        answer = await app.resume(answer.run_id)
+    return answer
+
+
+@pytest.mark.parametrize(("yes", "text"), [(True, "paid 100"), (False, "sorry")])
+async def test_a_flow_waits_for_the_decision_and_goes_on_with_its_outcome(
+    tmp_path: Path, yes: bool, text: str
+) -> None:
+    step = 'action = "pay"\nargs = { euros = 100 }'
+    async with wakeful.open(agent(tmp_path, step, "outputs.result")) as app:
+        answer = await app.send("agent", "Go")
+        assert (answer.status, len(answer.pending), noted) == (RunStatus.AWAITING_APPROVAL, 1, [])
+        decide = app.approvals.approve if yes else app.approvals.reject
+        await decide(answer.pending[0], by="ana")
+        answer = await ended(app, answer)
+    assert (answer.status, answer.text, noted) == (RunStatus.COMPLETED, text, ["note"])
+
+
+async def test_a_flow_waits_for_a_sub_agent_that_waits(tmp_path: Path) -> None:
+    kid = Agent(
+        model=ScriptedModel([say(calls=[("pay", {"euros": 100})]), "Held.", "All is paid."]),
+        name="kid",
+        actions=[pay],
+        plugins=[Desk],
+    )
+    step = 'sub_agent = "kid"\nmessage = "Pay."'
+    async with wakeful.open(agent(tmp_path, step, "text", sub_agents=[kid])) as app:
+        answer = await app.send("agent", "Go")
+        assert (answer.status, len(answer.pending), noted) == (RunStatus.AWAITING_APPROVAL, 1, [])
+        await app.approvals.approve(answer.pending[0], by="ana")
+        answer = await ended(app, answer)
+    assert (answer.status, answer.text, noted) == (RunStatus.COMPLETED, "All is paid.", ["note"])
