@@ -157,10 +157,10 @@ def _own(module: Any) -> list[type]:
 PROMPT = _own(types.prompt)
 TRANSCRIPT = _own(types.transcript)
 ACTIONS = _own(types.actions)
-RUNS = _own(types.run)
+RUNS = [*_own(types.run), *_own(types.context)]
 PROTOCOLS = [
     cls
-    for module in (types.protocols, types.run)
+    for module in (types.protocols, types.run, types.context)
     for cls in vars(module).values()
     if inspect.isclass(cls) and cls.__module__ == module.__name__ and getattr(cls, "_is_protocol", False)
 ]

@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING
 from attrs import define, evolve, field
 from sqlalchemy import select
 
+from wakeful.loop.close import merged
 from wakeful.loop.codec import load_provenance
 from wakeful.loop.execute import execute
 from wakeful.loop.live import Live
 from wakeful.loop.plan import Planned, ask_people, planned_as
 from wakeful.loop.recorded import load_raw, outcome_unknown
-from wakeful.loop.references import filled, worsened
+from wakeful.loop.references import filled, mentions, resolved, worsened
 from wakeful.loop.services import Context
 from wakeful.loop.writing import Writing
 from wakeful.policy import Judged, judge_one
@@ -29,12 +30,15 @@ from wakeful.tools.arguments import check_arguments
 from wakeful.tools.offer import unknown_tool
 from wakeful.types import (
     Action,
+    ActionError,
     ActionResult,
     Called,
     Invocation,
     Json,
     Judgement,
     Provenance,
+    Referred,
+    Run,
     Trust,
     Verdict,
     failure,
@@ -108,7 +112,7 @@ class Inner:
         if isinstance(known, ActionResult):
             self._seen.append(inv)
             return known
-        item = known or await self._plan(inv, outer)
+        item = known or await self._plan(inv, outer, puts)
         if item.result is not None:
             return item.result
         return await self._run(item.invocation, puts)
@@ -140,15 +144,31 @@ class Inner:
                 return
             last = rows[-1]["inner"]
 
+    async def refer(self, puts: Sequence[Put], reference: str) -> Referred:
+        """Return what a reference stands for; see ``ActionContext.refer``.
+
+        Raises:
+            ActionError: it stands for nothing.
+        """
+        found = await resolved(self.live.agent, self._seen_with(puts), reference)
+        if isinstance(found, ActionResult):
+            raise ActionError(found.code, found.message, retryable=True)
+        return found
+
+    def _seen_with(self, puts: Sequence[Put]) -> Run:
+        """Return the run with what the calls inside a call have put."""
+        return evolve(self.live.run, state=merged(self.live, puts)) if puts else self.live.run
+
     async def flush(self) -> None:
         """Wait until every result is stored."""
         await self._writing.flush()
 
-    async def _plan(self, inv: Invocation, outer: Invocation) -> Planned:
+    async def _plan(self, inv: Invocation, outer: Invocation, puts: Sequence[Put]) -> Planned:
         """Check and judge a call and store that it will be run, or why not."""
         live = self.live
         before = inv.provenance
-        inv = await filled(live.agent, live.run, inv)
+        if mentions(inv.args):
+            inv = await filled(live.agent, self._seen_with(puts), inv)
         if inv.provenance is not before:
             inv = evolve(inv, provenance=(*before, *inv.provenance))
         inv = self._checked(inv)

@@ -58,7 +58,7 @@ class ConversationReference:
 
 async def filled(agent: BuiltAgent, run: Run, inv: Invocation) -> Invocation:
     """Return the proposal with the references among its arguments replaced, or with what refuses it."""
-    if inv.refusal is not None or not _mentions(inv.args):
+    if inv.refusal is not None or not mentions(inv.args):
         return inv
     try:
         args = dict(decode(inv.args))
@@ -68,7 +68,7 @@ async def filled(agent: BuiltAgent, run: Run, inv: Invocation) -> Invocation:
     for name, value in list(args.items()):
         if not (isinstance(value, dict) and value.keys() == {MARK} and isinstance(value[MARK], str)):
             continue
-        found = await _resolved(agent, run, value[MARK])
+        found = await resolved(agent, run, value[MARK])
         if isinstance(found, ActionResult):
             return evolve(inv, args=args, refusal=found)
         args[name] = found.value
@@ -76,8 +76,8 @@ async def filled(agent: BuiltAgent, run: Run, inv: Invocation) -> Invocation:
     return evolve(inv, args=args, provenance=tuple(provenance))
 
 
-def _mentions(args: Json) -> bool:
-    """Whether there may be a reference; almost no call has one."""
+def mentions(args: Json) -> bool:
+    """Return whether there may be a reference; almost no call has one."""
     if isinstance(args, str):
         return MARK in args
     return isinstance(args, Mapping) and any(
@@ -85,7 +85,8 @@ def _mentions(args: Json) -> bool:
     )
 
 
-async def _resolved(agent: BuiltAgent, run: Run, text: str) -> Referred | ActionResult:
+async def resolved(agent: BuiltAgent, run: Run, text: str) -> Referred | ActionResult:
+    """Return what a reference stands for, or the failed result that says why it stands for nothing."""
     found = _REFERENCE.fullmatch(text)
     known = agent.references
     if found is None or found["name"] not in known:

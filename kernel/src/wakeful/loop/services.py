@@ -22,6 +22,7 @@ from wakeful.types import (
     Json,
     NotAvailableError,
     Provenance,
+    Referred,
     Reply,
     Run,
     Services,
@@ -56,6 +57,10 @@ class Calls(Protocol):
 
     def called(self, outer: Invocation) -> AsyncIterator[Called]:
         """Give those of one call so far."""
+        ...
+
+    def refer(self, puts: Sequence[tuple[str, str, Json]], reference: str) -> Awaitable[Referred]:
+        """Return what a reference stands for."""
         ...
 
 
@@ -190,6 +195,12 @@ class Context:
         if self._inner is None or self._call is None:
             raise self._not_here()
         return self._inner.called(self._call)
+
+    async def refer(self, reference: str) -> Referred:
+        """Return what a reference stands for; see ``wakeful.types.ActionContext``."""
+        if self._inner is None:
+            raise self._not_here()
+        return await self._inner.refer(self.pending, reference)
 
     def _not_here(self) -> NotAvailableError:
         return NotAvailableError("inner calls cannot be made here; only an action that runs makes them")

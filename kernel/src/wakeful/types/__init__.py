@@ -18,6 +18,7 @@ from wakeful.types.actions import (
 )
 from wakeful.types.agent import PAYLOAD, ActionChange, AgentView, Limits, Retry
 from wakeful.types.artifacts import Artifact, ContentWriter, Files, Medium, Spooled
+from wakeful.types.context import ActionContext, Called
 from wakeful.types.deciding import (
     AgentType,
     Ask,
@@ -109,9 +110,7 @@ from wakeful.types.protocols import (
 )
 from wakeful.types.references import Provenance, Reference, Referred
 from wakeful.types.run import (
-    ActionContext,
     Answer,
-    Called,
     Clock,
     IdSource,
     Outcome,

@@ -16,7 +16,7 @@ from wakeful.types.references import Provenance
 from wakeful.types.transcript import Call
 
 if TYPE_CHECKING:
-    from wakeful.types.run import ActionContext
+    from wakeful.types.context import ActionContext
 
 #: Longest tool name that both OpenAI and Anthropic accept.
 TOOL_NAME_LIMIT = 64

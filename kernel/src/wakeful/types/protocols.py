@@ -16,11 +16,12 @@ from wakeful.types.actions import (
     Offered,
 )
 from wakeful.types.agent import AgentView
+from wakeful.types.context import ActionContext
 from wakeful.types.enums import Phase, Trust
 from wakeful.types.events import Delta
 from wakeful.types.json import Json
 from wakeful.types.prompt import Draft, Profile, Reply, Request
-from wakeful.types.run import ActionContext, Run, Tx
+from wakeful.types.run import Run, Tx
 from wakeful.types.transcript import Call, View
 
 Emit = Callable[[Delta], Awaitable[None]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from math import ceil
 from pathlib import Path
@@ -10,21 +10,17 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from attrs import field, frozen
 
-from wakeful.types.actions import Action, ActionResult
+from wakeful.types.actions import Action
 from wakeful.types.agent import AgentView, Limits
 from wakeful.types.artifacts import Files, Medium
 from wakeful.types.enums import Disposition, RowKind, RunStatus, Trust
 from wakeful.types.json import Json
 from wakeful.types.prompt import Epoch, Fragment, Kept, Reply, Sent, Usage
-from wakeful.types.references import Provenance
 from wakeful.types.transcript import Row
 from wakeful.types.view import Rewrites
 
 if TYPE_CHECKING:
     from sqlalchemy import Executable
-
-    from wakeful.types.events import Event
-    from wakeful.types.protocols import Envelope
 
 
 class Clock(Protocol):
@@ -208,84 +204,6 @@ class Run:
         """The worst trust of any row in view; rows that a person left out are not."""
         drops = self.rewrites.drops
         return max((row.trust for row in self.rows if not drops(row.seq)), default=Trust.TRUSTED)
-
-
-@frozen
-class Called:
-    """One inner call as the journal has it; see :meth:`ActionContext.call`.
-
-    Args:
-        inner: its place within the outer call.
-        action: tool name of the action.
-        args: its arguments, checked.
-        result: what it gave; None while it has no end.
-    """
-
-    inner: int
-    action: str
-    args: Json
-    result: ActionResult | None
-
-
-class ActionContext(Protocol):
-    """What an action or a result stage is handed beside its arguments."""
-
-    run: Run
-    key: str
-    """Idempotency key ``<run>/<step>/<index>[/<inner>]``; stored before the action runs."""
-    services: Services
-    tx: Tx | None
-    """The closing transaction; only in stages."""
-    envelope: Envelope | None
-    """What a result that is not trusted is shown in; only in stages."""
-
-    def get(self, key: str, default: Json = None) -> Json:
-        """Return a value of the declaring plugin's state, own writes of this step included."""
-        ...
-
-    def put(self, key: str, value: Json) -> None:
-        """Set a value of the declaring plugin's state; applied in call order when the step closes.
-
-        Raises:
-            TypeError, ValueError: JSON has no word for the value.
-        """
-        ...
-
-    async def call(
-        self,
-        action: str,
-        args: Mapping[str, Json],
-        *,
-        inner: int,
-        provenance: Sequence[Provenance] | None = None,
-    ) -> ActionResult:
-        """Run another action as a part of this call, and return its result as the action gave it.
-
-        It is checked, judged, limited, journalled and executed like a call of the model, under the key
-        ``<this key>/<inner>``; nothing enters the transcript. When this call runs again after a crash, an
-        inner call that has its result gives it again and is not executed; one that began, has none and
-        must not run twice is ``OUTCOME_UNKNOWN``. So the calling action is declared ``idempotent``, and
-        gives the same ``inner`` to the same call each time.
-
-        Args:
-            action: its tool name.
-            args: its arguments, unchecked.
-            inner: the call's place within this one, from 0.
-            provenance: what went into the arguments; None = whatever inner calls have given so far. What the
-                arguments of this call were taken from counts in any case.
-
-        Returns:
-            A failed result too when the call was refused, denied, or waits for a person.
-        """
-        ...
-
-    def called(self) -> AsyncIterator[Called]:
-        """Give the inner calls so far in their order, read from the journal a few at a time."""
-        ...
-
-    async def emit(self, event: Event) -> None:
-        """Pass an event to whoever streams the run; it is not stored."""
-        ...
 
 
 @frozen

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from attrs import frozen
 
 from wakeful.types import ActionError, Json, canonical
-from wakeful_recovery.loops.templates import Scope, filled, names_last
+from wakeful_recovery.loops.templates import Scope, filled, names_last, referred
 
 
 def _less(left: Json, right: Json) -> bool:
@@ -56,6 +56,11 @@ class Condition:
             what = f"the operator {args['operator']} needs an operand"
             raise ActionError("INVALID_CONDITION", what, retryable=True)
         return cls(args["value"], args["operator"], args.get("operand"))
+
+    @property
+    def places(self) -> set[str]:
+        """The places in the payload that it looks at."""
+        return referred([self.value, self.operand])
 
     def holds(self, scope: Scope, *, first: bool) -> bool:
         """Return whether it holds; a place that is not there is nothing.

@@ -23,7 +23,7 @@ from wakeful_recovery.loops.conditions import Condition
 from wakeful_recovery.loops.names import resolved
 from wakeful_recovery.loops.settings import LoopsSettings
 from wakeful_recovery.loops.tally import Tally
-from wakeful_recovery.loops.templates import filled, without_last
+from wakeful_recovery.loops.templates import filled, referred, without_last
 
 
 @define(eq=False)
@@ -78,7 +78,10 @@ class Runner:
             int(args.get("max_iterations") or self.settings.max_iterations), self.settings.max_iterations
         )
         provenance: tuple[Provenance, ...] = ()
-        while not tally.stopped and condition.holds({"last": last, "index": index}, first=index == 0):
+        while not tally.stopped:
+            looked, _ = await _payload(ctx, condition.places, missing_too=True)
+            if not condition.holds({**looked, "last": last, "index": index}, first=index == 0):
+                break
             if index >= allowed or self._over(tally, index, ends):
                 tally.stopped = tally.stopped or f"at the limit of {allowed:,} iterations"
                 break
@@ -104,10 +107,11 @@ class Runner:
         provenance: tuple[Provenance, ...],
     ) -> ActionResult:
         try:
-            args = filled(template, scope)
+            places, more = await _payload(ctx, referred(template))
+            args = filled(template, {**scope, **places})
         except ActionError as error:
             return failure(error.code, error.message, error.recovery)
-        return await ctx.call(action, args, inner=inner, provenance=provenance)
+        return await ctx.call(action, args, inner=inner, provenance=(*provenance, *more))
 
     def _end(self) -> float:
         return self.services.clock.monotonic() + self.settings.max_seconds
@@ -126,6 +130,30 @@ async def _some(running: dict[asyncio.Task[ActionResult], int], tally: Tally) ->
     done, _ = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
     for task in sorted(done, key=lambda each: running[each]):
         tally.count(running.pop(task), task.result())
+
+
+async def _payload(
+    ctx: ActionContext, places: set[str], *, missing_too: bool = False
+) -> tuple[dict[str, Json], tuple[Provenance, ...]]:
+    """Return what stands at places in the payload now, and what of it is not trusted.
+
+    Raises:
+        ActionError: there is no payload; or nothing stands at a place, unless that is to be None.
+    """
+    found: dict[str, Json] = {}
+    provenance = []
+    for place in sorted(places):
+        try:
+            value = await ctx.refer(place)
+        except ActionError as error:
+            if not missing_too or error.code != "NO_SUCH_VALUE":
+                raise
+            found[place] = None
+            continue
+        found[place] = value.value
+        if value.trust is not Trust.TRUSTED:
+            provenance.append(Provenance("", place, value.trust, value.source))
+    return found, tuple(provenance)
 
 
 def _value(value: Json) -> Json:

@@ -19,7 +19,9 @@ Scope = Mapping[str, Json]
 def filled(template: Json, scope: Scope) -> Json:
     """Return a template with every text that names a place replaced by what stands there.
 
-    ``payload`` is not in the loop's scope: it becomes a reference that the kernel fills in.
+    Args:
+        template: as the call has it.
+        scope: what stands at ``item``, ``index`` and ``last``, and at every text that :func:`referred` gave.
 
     Raises:
         ActionError: a place is not there; the code is ``NO_SUCH_VALUE``.
@@ -32,10 +34,20 @@ def filled(template: Json, scope: Scope) -> Json:
         return template
     head, path = found[2], found[3]
     if head == "payload":
-        return {"$from": head + path}
+        return scope[head + path]
     if head not in scope:
         return template
     return at(head, scope[head], path)
+
+
+def referred(template: Json) -> set[str]:
+    """Return the texts of a template that name places in the payload, which the loop does not hold."""
+    if isinstance(template, Mapping):
+        return set().union(*map(referred, template.values()))
+    if isinstance(template, list):
+        return set().union(*map(referred, template))
+    found = _PLACE.fullmatch(template) if isinstance(template, str) else None
+    return {found[2] + found[3]} if found and found[2] == "payload" else set()
 
 
 def without_last(template: Json) -> Json:
