@@ -11,7 +11,7 @@ from sqlalchemy import select
 import wakeful
 from wakeful import Agent, action, hookimpl
 from wakeful.store.tables import action_call, run
-from wakeful.testing import ScriptedModel, say
+from wakeful.testing import Say, ScriptedModel, say
 from wakeful.types import ActionChange, ConfigError, Offered, Run, Services, Tool
 
 
@@ -100,7 +100,7 @@ class Hides:
 
 async def test_an_added_action_is_reached_through_an_offer() -> None:
     calls = [("execute", {"action": name}) for name in ("ping", "web")]
-    lines = [say(calls=calls), "Done.", say(calls=calls[:1]), "Done."]
+    lines: list[Say | str] = [say(calls=calls), "Done.", say(calls=calls[:1]), "Done."]
     subject = Agent(model=ScriptedModel(lines), name="top", plugins=[Hides], actions=[hush, web])
     async with wakeful.open(subject) as app:
         changes = [ActionChange("add", "tests.toys:ping"), ActionChange("remove", "web")]

@@ -122,7 +122,7 @@ async def test_agents_reach_the_instance_whose_services_run(wakeful_app: Any) ->
         name = "wired"
 
         def __init__(self, settings: None, services: Services, application: Wired | None = None) -> None:
-            self.lamp = Lamp() if application is None else application.lamp
+            self.lamp: Lamp = Lamp() if application is None else application.lamp
 
         @hookimpl
         def background_services(self) -> Sequence[BackgroundService]:
