@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from attrs import define
@@ -43,7 +43,7 @@ class Speaks:
         waits, done: what is said before and after somebody has decided; the same if nobody has to.
     """
 
-    calls: Sequence[tuple[str, dict[str, object]]]
+    calls: Sequence[tuple[str, Mapping[str, object]]]
     waits: str
     done: str
     profile: Profile = Profile("speaks")
@@ -107,5 +107,6 @@ def family(url: str, effects: Effects, fatal: Path) -> Agent:
         Agent(model=Speaks([("fall", {})], "I stood up.", ""), name="falls", actions=[fall]),
         Agent(model=Speaks([("stop", {})], "", ""), name="stops", actions=[stop]),
     ]
-    calls = [(f"delegate_to_{name}", {"message": "Go", "payload": {"n": 1}}) for name in KIDS]
+    args = {"message": "Go", "payload": {"n": 1}}
+    calls = [(f"delegate_to_{name}", args) for name in KIDS]
     return Agent(model=Speaks(calls, "I wait.", FINAL), name="top", sub_agents=kids, store=url)

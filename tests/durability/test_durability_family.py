@@ -6,6 +6,7 @@ import asyncio
 import os
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -157,7 +158,7 @@ def check(world: World, ids: dict[str, str]) -> None:
             assert await store.read(lambda conn: list(verify(conn))) == []
             rows = await store.read(lambda conn: load_rows(conn, CONVERSATION))
             below = {
-                kid: await store.read(lambda conn, kid=kid: load_rows(conn, runs[kid]["conversation_id"]))
+                kid: await store.read(partial(load_rows, conversation_id=runs[kid]["conversation_id"]))
                 for kid in KIDS
             }
         finally:

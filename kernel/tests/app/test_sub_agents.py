@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import func, select
 
 import wakeful
 from tests.toys import Desk
@@ -267,3 +267,16 @@ async def test_sub_agents_of_a_file(tmp_path: Any) -> None:
             ConfigError, match=r"agents.a.sub_agents\[0\]: there is no agent 'bb'; did you mean 'b'"
         ):
             await app.send("a", "Go")
+
+
+async def test_forgetting_a_conversation_forgets_those_of_its_sub_agents() -> None:
+    deeper = kid("Deep.", name="deeper")
+    child = kid(say(calls=[ask("deeper")]), "Kid.", sub_agents=[deeper])
+    subject = top([child], say(calls=[ask()]), "Done.")
+    async with wakeful.open(subject) as app:
+        await app.send("top", "Go", conversation="c")
+        await app.send("top", "Go", conversation="d")
+        count = select(func.count(run.c.id))
+        assert await app.store.read(lambda conn: conn.execute(count).scalar_one()) == 6
+        assert await app.forget("c")
+        assert await app.store.read(lambda conn: conn.execute(count).scalar_one()) == 3

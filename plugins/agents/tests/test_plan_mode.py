@@ -60,7 +60,7 @@ async def share(to: str = "") -> str:
 
 
 ALL = [look, write, web, mail, share]
-EFFECTS = ["write", "web", "mail", ("share", {"to": "x"})]
+EFFECTS: list[Any] = ["write", "web", "mail", ("share", {"to": "x"})]
 
 
 def run_turn(subject: Agent, *texts: str, **of: Any) -> TurnResult:

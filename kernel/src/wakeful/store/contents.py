@@ -45,7 +45,8 @@ def kept(conn: Connection) -> set[str]:
 def forget(conn: Connection, conversation_id: str) -> frozenset[str] | None:
     """Delete a conversation with everything that belongs to it; None if there is no such conversation.
 
-    Rows of plugins go with it where their tables say ``ON DELETE CASCADE``.
+    The conversations of sub-agents that its runs delegated to belong to it. Rows of plugins go with it where
+    their tables say ``ON DELETE CASCADE``.
 
     Returns:
         The references of contents that nobody keeps any more.
@@ -58,6 +59,10 @@ def forget(conn: Connection, conversation_id: str) -> frozenset[str] | None:
         raise ConversationBusyError(
             f"conversation {conversation_id!r} has a run in progress; end it first: wakeful runs cancel"
         )
+    below = select(run.c.conversation_id).where(run.c.parent_run.in_(runs)).distinct()
+    freed = set[str]()
+    for thread in conn.execute(below).scalars().all():
+        freed |= forget(conn, thread) or frozenset()
     mine = set(
         conn.execute(select(content.c.ref).where(content.c.conversation_id == conversation_id)).scalars()
     )
@@ -71,7 +76,7 @@ def forget(conn: Connection, conversation_id: str) -> frozenset[str] | None:
     conn.execute(delete(work_item).where(work_item.c.key == conversation_id))
     conn.execute(delete(run).where(run.c.conversation_id == conversation_id))
     gone = conn.execute(delete(conversation).where(conversation.c.id == conversation_id)).rowcount
-    return frozenset(mine - kept(conn)) if gone else None
+    return frozenset(freed | (mine - kept(conn))) if gone else None
 
 
 async def forget_conversation(store: Store, conversation_id: str) -> bool:

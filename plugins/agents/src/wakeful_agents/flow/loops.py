@@ -84,7 +84,7 @@ async def _run(engine: Engine, step: FlowStep, ctx: ActionContext) -> ActionResu
             args = task(step, document, scope, at)
         else:
             args = arguments(step, step.args, document, scope, at)
-        result = await ctx.call(tool, args, inner=index)
+        result = await ctx.call(tool, args, inner=index, provenance=())
         if not result.success:
             errors.append({"index": index, "code": result.code, "message": result.message[:200]})
         if "results" in wanted:
