@@ -15,6 +15,7 @@ from typing import Any
 from attrs import field, frozen
 
 from workload_kit.agent import Notes, actions
+from workload_kit.expected import missing
 from workload_kit.turns import SYSTEM, TURNS, scenario
 
 #: Protocol to (model, settings of its provider); ``{url}`` is the server.
@@ -113,23 +114,29 @@ async def play(server: Server, name: str, protocol: str) -> dict[str, Any]:
         async with wakeful.open(agent) as app:
             if app.problems("agent"):
                 raise SystemExit(f"{name}: " + "; ".join(map(str, app.problems("agent"))))
-            declared = await _turns(app)
+            declared, queried = await _turns(app)
+    if setup.handles and missing(queried):
+        raise SystemExit(f"{name}: queries did not find {', '.join(missing(queried))}")
     summary = await asyncio.to_thread(server.get, "summary")
     return _row(name, protocol, summary, declared)
 
 
-async def _turns(app: Any) -> int:
-    """Hold the conversation; return how many breaks of the prefix were declared."""
-    from wakeful.types import PrefixBreak, RunEnded
+async def _turns(app: Any) -> tuple[int, list[str]]:
+    """Hold the conversation; return how many breaks were declared, and what queries of handles answered."""
+    from wakeful.types import ActionEnded, PrefixBreak, RunEnded
 
-    declared = 0
+    declared, queried = 0, []
     for turn in TURNS:
         async for event in app.stream("agent", turn.text, conversation="conv-workload", user="ana"):
             if isinstance(event, PrefixBreak):
                 declared += event.change.declared
+            if isinstance(event, ActionEnded) and "artifact_" in json.dumps(
+                [event.invocation.action, event.invocation.args]
+            ):
+                queried.append(event.text)
             if isinstance(event, RunEnded) and event.answer.status.value != "completed":
                 raise SystemExit(f"{turn.text!r}: {event.answer.status.value}: {event.answer.error}")
-    return declared
+    return declared, queried
 
 
 def _row(name: str, protocol: str, summary: Mapping[str, Any], declared: int) -> dict[str, Any]:

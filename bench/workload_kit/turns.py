@@ -60,7 +60,7 @@ _OVER_50K = _call(
     limit=20,
 )
 _TIERS = _call("artifact_text", handle="B", pattern="Tier 59", limit=5)
-_UNITS = _call("artifact_json", handle="C", path="$.tree.children[*].name")
+_UNITS = _call("artifact_json", handle="C", path="$.children[*].name")
 
 TURNS = (
     Turn(
