@@ -89,7 +89,8 @@ def test_they_are_listed_with_what_they_are(artifacts: Callable[..., Result]) ->
     first = artifacts("list", "c", "--json").json["artifacts"][0]
     assert (first["rows"], first["trust"], first["seq"]) == (200, "untrusted", 3)
     assert first["columns"][0] == {"name": "id", "type": "text"}
-    assert "has no artifacts" in artifacts("list", "other").err
+    other = artifacts("list", "cc")
+    assert (other.code, other.err) == (2, "error: there is no conversation 'cc'; did you mean 'c'?\n")
 
 
 def test_each_kind_is_shown(artifacts: Callable[..., Result]) -> None:
@@ -104,6 +105,9 @@ def test_each_kind_is_shown(artifacts: Callable[..., Result]) -> None:
     missing = artifacts("show", "c", "Q")
     assert missing.code == 2
     assert "there is no artifact 'Q'" in missing.err
+    assert "there is no conversation 'other'" in artifacts("show", "other", "A").err
+    near = artifacts("query", "c", "A", "--where", "amont gt 4").err
+    assert near.startswith("error: there is no column 'amont'; did you mean 'amount'? Columns: id, ")
     assert "[A], [B], [C], [D], [E]" in missing.err
 
 

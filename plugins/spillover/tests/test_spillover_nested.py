@@ -179,6 +179,7 @@ def test_steps_are_chained_in_one_call(ask: Any) -> None:
         ("artifact_json", {"search": "("}, "INVALID_PATTERN"),
         ("artifact_json", {"path": "$.children", "iterate": ["["]}, "INVALID_PATH"),
         ("artifact_text", {"pattern": "(a)\\1"}, "INVALID_PATTERN"),
+        ("artifact_text", {"pattern": "a)|(b"}, "INVALID_PATTERN"),
         ("artifact_text", {"pattern": "x" * 2_000}, "INVALID_PATTERN"),
         ("artifact_info", {"handle": "Z"}, "NO_SUCH_ARTIFACT"),
         ("artifact_info", {"handle": "1"}, "NO_SUCH_ARTIFACT"),

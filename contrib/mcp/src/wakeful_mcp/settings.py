@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from attrs import Attribute, field, frozen
 from attrs import validators as valid
 
-from wakeful.types import Effect, Trust
+from wakeful.types import Effect
 
-_TRUST = tuple(trust.label for trust in Trust)
 _EFFECTS = tuple(effect.value for effect in Effect)
 #: What a server may be called: its name is part of the names of its tools.
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}")
@@ -74,14 +73,12 @@ class ServerSettings:
     tools: Sequence[str] = field(
         default=("*",), metadata={"help": "globs of the server's names of tools that the agent gets"}
     )
-    trust: str = field(
+    trust: Literal["untrusted", "semi_trusted", "trusted"] = field(
         default="untrusted",
-        validator=valid.in_(_TRUST),
         metadata={"help": "trust of what its tools return: `untrusted`, `semi_trusted` or `trusted`"},
     )
-    effect: str = field(
+    effect: Literal["read", "fetch", "write", "external"] = field(
         default="external",
-        validator=valid.in_(_EFFECTS),
         metadata={"help": "effect of its tools: `read`, `fetch`, `write` or `external`"},
     )
     effects: Mapping[str, str] = field(

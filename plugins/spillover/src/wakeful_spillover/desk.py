@@ -8,12 +8,15 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sqlalchemy import select
+
 from wakeful.config import load_config
 from wakeful.store.engine import Store
 from wakeful.store.files import FileStore
+from wakeful.store.tables import conversation as table
 from wakeful.store.urls import parse
 from wakeful.system import SystemClock
-from wakeful.types import ActionError, NotFoundError
+from wakeful.types import ActionError, NotFoundError, nearest
 from wakeful_spillover.actions import Questions
 from wakeful_spillover.engine import Engine
 from wakeful_spillover.jobs import Runner
@@ -26,6 +29,8 @@ if TYPE_CHECKING:
 
 #: Seconds and memory for people, who can press Ctrl-C.
 SECONDS, MEMORY_MB = 300.0, 512
+#: Conversations, the last ones, among which one that was meant is looked for.
+_KNOWN = 500
 
 
 class Desk:
@@ -57,8 +62,21 @@ class Desk:
         try:
             return await find(self, conversation, handle)  # type: ignore[arg-type]  # reads only
         except ActionError as error:
+            await self.check(conversation)
             advice = error.recovery.suggestion if error.recovery else ""
-            raise NotFoundError(f"{error.message}: conversation {conversation!r}. {advice}".strip()) from None
+            raise NotFoundError(f"{error.message}. {advice}".strip()) from None
+
+    async def check(self, conversation: str) -> None:
+        """Do nothing for a conversation that exists.
+
+        Raises:
+            NotFoundError: there is none of this id; names the nearest.
+        """
+        ids = select(table.c.id).order_by(table.c.updated_at.desc()).limit(_KNOWN)
+        if await self.read(select(table.c.id).where(table.c.id == conversation)):
+            return
+        hint = nearest(conversation, [row[0] for row in await self.read(ids)], limit=3)
+        raise NotFoundError(f"there is no conversation {conversation!r}{hint}")
 
     async def close(self) -> None:
         """End what was opened."""

@@ -45,13 +45,16 @@ class Pattern(Protocol):
         ...
 
 
-def compiled(pattern: str, *, ignore_case: bool = True, literal: bool = False) -> Pattern:
+def compiled(
+    pattern: str, *, ignore_case: bool = True, literal: bool = False, lines: bool = False
+) -> Pattern:
     """Return a pattern, to be used on bytes.
 
     Args:
         pattern: RE2 syntax: as usual, without look-around and back-references.
         ignore_case: whether case does not matter.
         literal: whether it is to be found as it stands.
+        lines: whether ``^`` and ``$`` are the ends of lines.
 
     Raises:
         ActionError: INVALID_PATTERN, with what RE2 says.
@@ -63,12 +66,13 @@ def compiled(pattern: str, *, ignore_case: bool = True, literal: bool = False) -
     options: Any = re2.Options()
     options.case_sensitive, options.literal = not ignore_case, literal
     options.log_errors, options.max_mem = False, MEMORY
+    flags = "(?m)" if lines and not literal else ""
     try:
-        return cast("Pattern", re2.compile(pattern.encode("utf-8", "replace"), options))
+        return cast("Pattern", re2.compile((flags + pattern).encode("utf-8", "replace"), options))
     except re2.error as error:
         said = error.args[0] if error.args else error
         said = said.decode(errors="replace") if isinstance(said, bytes) else str(said)
-        raise _invalid(pattern, said) from None
+        raise _invalid(pattern, said.replace(flags + pattern, pattern)) from None
 
 
 def _invalid(pattern: str, why: str) -> ActionError:

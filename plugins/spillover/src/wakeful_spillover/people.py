@@ -58,6 +58,8 @@ def list_artifacts(file: Path, conversation: str, *, as_json: bool) -> int:
 
     async def work(desk: Desk) -> list[Stored]:
         rows = await desk.read(query(conversation))
+        if not rows:
+            await desk.check(conversation)
         return [load(row._mapping) for row in rows]  # noqa: SLF001  # SQLAlchemy's public way
 
     found = _with(file, work)
@@ -109,8 +111,7 @@ def query_artifact(file: Path, conversation: str, handle: str, wanted: Wanted, *
 
     result = _with(file, work)
     if not result.success:
-        hint = result.recovery.suggestion if result.recovery else ""
-        raise ConfigError([Problem("", f"{result.message}. {hint}".strip())])
+        raise ConfigError([Problem("", _refused(result))])
     if as_json:
         say_json(dict(result.outputs))
         return Exit.OK
@@ -148,6 +149,14 @@ def export_artifact(
     else:
         say(f"[{found.handle}] written to {to}, {size(to.stat().st_size)}")
     return Exit.OK
+
+
+def _refused(result: ActionResult) -> str:
+    """Return why a question has no answer, and what to do, in one line."""
+    taught = result.recovery
+    near = " or ".join(repr(value) for value in taught.suggested_values) if taught else ""
+    meant = f"; did you mean {near}?" if near else ""
+    return f"{result.message}{meant}{' ' if meant else '. '}{taught.suggestion if taught else ''}".strip()
 
 
 def _with(file: Path, work: Callable[[Desk], Awaitable[_T]]) -> _T:

@@ -101,12 +101,11 @@ def grep(job: Job, text: Text, asked: Grep) -> Hits:
     Raises:
         ActionError: INVALID_PATTERN or QUERY_STOPPED.
     """
-    inside = asked.pattern if asked.literal else f"(?m:{asked.pattern})"
-    pattern = compiled(inside, ignore_case=asked.ignore_case, literal=asked.literal)
+    pattern = compiled(asked.pattern, ignore_case=asked.ignore_case, literal=asked.literal, lines=True)
     groups: list[dict[Any, Any]] = []
     places: list[tuple[int, int, int]] = []
     lines = count = last = 0
-    captures = not asked.literal and ("(?P<" in inside or "(?<" in inside)
+    captures = not asked.literal and ("(?P<" in asked.pattern or "(?<" in asked.pattern)
     for count, match in enumerate(pattern.finditer(text.content), 1):
         if not count % _OFTEN:
             job.check()

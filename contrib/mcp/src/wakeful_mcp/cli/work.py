@@ -97,7 +97,7 @@ def compare(file: Path, servers: Sequence[str], *, as_json: bool) -> int:
 _STATUS = {
     "ok": "its {count} tools are as accepted",
     "changed": "not as accepted; `wakeful mcp accept` takes it as it is now",
-    "unaccepted": "nothing was accepted yet; it offers {count} tools",
+    "unaccepted": "nothing was accepted yet; tools it offers: {count}",
     "down": "cannot be reached: {error}",
 }
 
