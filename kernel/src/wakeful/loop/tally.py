@@ -50,9 +50,9 @@ class Tally:
         depth = 1
         while tally is not None:
             limits = tally.limits
-            if tally.runs >= limits.sub_agents:
+            if limits.sub_agents and tally.runs >= limits.sub_agents:
                 return f"the limit of {limits.sub_agents} sub-agents{tally.whose(self)}"
-            if depth > limits.depth:
+            if limits.depth and depth > limits.depth:
                 return f"the limit of sub-agents {limits.depth} deep{tally.whose(self)}"
             tally, depth = tally.above, depth + 1
         tally = self
