@@ -64,7 +64,8 @@ def query(  # noqa: PLR0913, PLR0917  # an option of a command is a parameter of
     json: AsJson = False,  # noqa: FBT002  # (same)
 ) -> int:
     """Ask what a model can ask: rows of a table, values at a path, lines of a text."""
-    from wakeful_spillover.people import Wanted, query_artifact
+    from wakeful_spillover.people import query_artifact
+    from wakeful_spillover.wanted import Wanted
 
     wanted = Wanted(
         tuple(where or ()),

@@ -6,9 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, TypeVar, get_args
-
-from attrs import frozen
+from typing import Any, TypeVar
 
 from wakeful.cli.exits import Exit
 from wakeful.cli.output import note, say, say_json, say_table
@@ -19,38 +17,19 @@ from wakeful.types import (
     ConfigError,
     Json,
     Problem,
-    nearest,
 )
-from wakeful_spillover.conditions import Filter, Op
 from wakeful_spillover.describe import names, size
 from wakeful_spillover.desk import Desk, opened
 from wakeful_spillover.export import write
-from wakeful_spillover.rows import Aggregate, AggregateOp
 from wakeful_spillover.shelf import query
 from wakeful_spillover.sources import PREPARE_S
 from wakeful_spillover.tables import Stored, load
+from wakeful_spillover.wanted import Wanted, aggregate_of, filter_of
 
 _T = TypeVar("_T")
 
 #: Rows or lines of a preview.
 PREVIEW = 10
-
-
-@frozen
-class Wanted:
-    """What ``wakeful artifacts query`` was asked."""
-
-    where: tuple[str, ...]
-    any: bool
-    columns: tuple[str, ...]
-    group_by: tuple[str, ...]
-    aggregates: tuple[str, ...]
-    sort: tuple[str, ...]
-    path: str
-    grep: str
-    context: int
-    start: int
-    limit: int
 
 
 def list_artifacts(file: Path, conversation: str, *, as_json: bool) -> int:
@@ -183,37 +162,14 @@ async def _asked(desk: Desk, found: Stored, conversation: str, wanted: Wanted) -
         ctx,
         found.handle,
         list(wanted.columns),
-        [_filter(text) for text in wanted.where],
+        [filter_of(text) for text in wanted.where],
         "any" if wanted.any else "all",
         list(wanted.group_by),
-        [_aggregate(text) for text in wanted.aggregates],
+        [aggregate_of(text) for text in wanted.aggregates],
         list(wanted.sort),
         start,
         limit,
     )
-
-
-def _filter(text: str) -> Filter:
-    """Return ``amount gt 50000`` as a condition; values of in and between are separated by commas."""
-    ops = get_args(Op)
-    words = text.split()
-    place = next((at for at, word in enumerate(words) if at and word in ops), 0)
-    if not place:
-        near = nearest(words[1], ops) if len(words) > 1 else ""
-        raise ConfigError([Problem("--where", f"{text!r}: expected COLUMN OP VALUE{near}")])
-    column, op, value = " ".join(words[:place]), words[place], " ".join(words[place + 1 :])
-    if op == "is_null":
-        return Filter(column, "is_null", value.lower() != "false")
-    listed: Any = [part.strip() for part in value.split(",")] if op in {"in", "between"} else value
-    return Filter(column, op, listed)  # type: ignore[arg-type]  # one of the words of Op
-
-
-def _aggregate(text: str) -> Aggregate:
-    op, _, column = text.strip().partition(" ")
-    ops = get_args(AggregateOp)
-    if op not in ops:
-        raise ConfigError([Problem("--aggregate", f"{op!r} is not known{nearest(op, ops)}")])
-    return Aggregate(op, column.strip())  # type: ignore[arg-type]  # one of the words of AggregateOp
 
 
 def _print(result: ActionResult) -> None:
