@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -94,8 +94,3 @@ class Mcp:
 def masker(setup: Setup, secrets: Sequence[str]) -> Callable[[str], str]:
     """Return what takes the secrets of a configuration, and of one server, out of a text."""
     return Redactor.of((*secrets, *setup.secrets)).text
-
-
-def servers_of(settings: McpSettings) -> Mapping[str, ServerSettings]:
-    """Return the servers of an agent, by name, sorted."""
-    return {name: settings.servers[name] for name in sorted(settings.servers)}

@@ -9,11 +9,9 @@ from wakeful.results.values import scalar
 from wakeful.types import Json
 from wakeful_spillover.shape import Shape
 
-#: Length a descriptor aims at, in characters; from the specification.
-TARGET = 400
 #: Rows or lines of a preview.
 PREVIEW = 3
-#: Characters that names of columns, or the shape of JSON, may take.
+#: Characters that names of columns, or the shape of JSON, may take: so a descriptor has about 400 in all.
 _NAMES = 170
 #: Characters of one line of the preview, and of one cell.
 _LINE, _CELL = 70, 24

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
 from typing import Any
@@ -100,8 +101,6 @@ def dump(item: Json) -> str:
 def _medium(found: Media) -> Shape:
     if found.ref:
         return Shape("media", "bytes", found.size, found.ref, media=found.type, ref=found.ref)
-    import hashlib
-
     name = hashlib.sha256(found.content).hexdigest()
     return Shape("media", "bytes", found.size, name, media=found.type, content=found.content)
 
