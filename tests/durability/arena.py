@@ -38,6 +38,8 @@ from wakeful.types import (
 
 #: Seconds of a lease where processes stall.
 LEASE_S = 0.8
+#: Seconds of a lease where none may: longer than a loaded machine keeps a process waiting.
+CALM_S = 30.0
 #: Seconds that calls take where somebody must see a run in progress; to look takes a process of its own.
 DWELL_S = 0.2
 
@@ -99,7 +101,11 @@ class World:
         return (dwell, pay)
 
     def process(
-        self, doing: Callable[[App], Awaitable[Any]], model: Repeats, seconds: float = 0.0
+        self,
+        doing: Callable[[App], Awaitable[Any]],
+        model: Repeats,
+        seconds: float = 0.0,
+        lease_s: float = LEASE_S,
     ) -> Process:
         """Start a process that does something with an application."""
 
@@ -107,7 +113,7 @@ class World:
             claims.AFFINITY_S = 0.0
             plan = Agent(model=model, actions=self.actions(seconds), plugins=[Desk], store=self.url)
             async with asyncio.timeout(LIMIT_S * 3), wakeful.open(plan) as app:
-                app.runtime.lease_s = LEASE_S
+                app.runtime.lease_s = lease_s
                 return await doing(app)
 
         return Process(lambda: asyncio.run(work()))

@@ -23,6 +23,7 @@ from tempfile import TemporaryDirectory
 from sqlalchemy import Connection, select
 
 from tests.durability.arena import (
+    CALM_S,
     DWELL_S,
     Found,
     Repeats,
@@ -101,7 +102,7 @@ def turns(world: World, count: int) -> Found:
         return [status for of_thread in told for status in of_thread]
 
     model = Repeats((("dwell", {}),), times=2)
-    both = [world.process(sends, model, seconds=0.001) for _ in range(2)]
+    both = [world.process(sends, model, seconds=0.001, lease_s=CALM_S) for _ in range(2)]
     problems, told = list[str](), Counter[str]()
     for process in both:
         ended = process.ended()
@@ -146,8 +147,8 @@ def deciders(world: World, count: int) -> Found:
 
         return doing
 
-    problems = [*failed("parking", world.process(park, model).ended())]
-    processes = [world.process(decide(place), model, seconds=0.01) for place in range(4)]
+    problems = [*failed("parking", world.process(park, model, lease_s=CALM_S).ended())]
+    processes = [world.process(decide(place), model, seconds=0.01, lease_s=CALM_S) for place in range(4)]
     wins = Counter[str]()
     for process in processes:
         ended = process.ended()
