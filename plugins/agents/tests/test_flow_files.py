@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
 
 from plugins.agents.tests.malformed import GOOD, MALFORMED
+from wakeful.cli.main import main
 from wakeful.types import ConfigError
 from wakeful_agents.flow import picture
 from wakeful_agents.flow.expressions import FlowError, Scope, fill, parse_condition, written
@@ -91,25 +90,22 @@ def test_templates_replace_places_only() -> None:
         fill("payload.c", scope)
 
 
-def _wakeful(*args: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "wakeful", *args], capture_output=True, text=True, timeout=60, check=False
-    )
+def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def run(*args: str) -> tuple[int, str, str]:
+        code = main(["flow", *args])
+        said = capsys.readouterr()
+        return code, said.out, said.err
 
-
-def test_the_commands(tmp_path: Path) -> None:
     good, bad = tmp_path / "good.toml", tmp_path / "bad.toml"
     good.write_text(GOOD)
     bad.write_text(MALFORMED["unknown next"][0])
-    checked = _wakeful("flow", "check", str(good))
-    assert (checked.returncode, checked.stdout) == (0, "good.toml: 4 steps, starts with load\n")
-    refused = _wakeful("flow", "check", str(bad))
-    assert refused.returncode == 2
-    assert "bad.toml: steps.load.next: there is no step 'eahc'; did you mean 'each'?" in refused.stderr
-    assert "no such file; did you mean 'good.toml'?" in _wakeful("flow", "check", f"{good}l").stderr
-    shown = _wakeful("flow", "show", str(good), "--json")
-    assert json.loads(shown.stdout)["picture"].startswith("flowchart TD")
-    assert _wakeful("flow", "show", str(good), "--svg").stdout.startswith("<svg ")
+    assert run("check", str(good)) == (0, "good.toml: 4 steps, starts with load\n", "")
+    code, _, err = run("check", str(bad))
+    assert code == 2
+    assert "bad.toml: steps.load.next: there is no step 'eahc'; did you mean 'each'?" in err
+    assert "no such file; did you mean 'good.toml'?" in run("check", f"{good}l")[2]
+    assert json.loads(run("show", str(good), "--json")[1])["picture"].startswith("flowchart TD")
+    assert run("show", str(good), "--svg")[1].startswith("<svg ")
 
 
 def test_the_flow_of_the_readme_is_one() -> None:

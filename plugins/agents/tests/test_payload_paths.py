@@ -41,7 +41,7 @@ def rule(pattern: list[str], allowed: set[str]) -> Rule:
     return Rule.parse(text + (":" + ",".join(sorted(allowed)) if allowed else ""))
 
 
-@settings(max_examples=examples(20_000))
+@settings(max_examples=examples(10_000))
 @given(patterns, places)
 def test_a_rule_covers_what_the_slow_one_covers(pattern: list[str], place: tuple[str | int, ...]) -> None:
     assert rule(pattern, set()).covers(place, "add") is slow.covers(pattern, place)
@@ -58,7 +58,7 @@ def batches(draw: Any) -> tuple[Any, list[tuple[str, tuple[Any, ...], Any]]]:
     return document, draw(st.lists(st.tuples(kinds, anywhere, documents), min_size=1, max_size=3))
 
 
-@settings(max_examples=examples(20_000))
+@settings(max_examples=examples(8_000))
 @given(batches(), st.lists(st.tuples(patterns, operations), max_size=3), st.booleans())
 def test_a_batch_does_what_the_slow_one_does(
     batch: tuple[Any, list[Any]], rules: list[tuple[list[str], set[str]]], everywhere: bool

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from attrs import evolve
 import wakeful
 from tests.toys import Desk
 from wakeful import Agent, action, hookimpl
+from wakeful.cli.main import main
 from wakeful.testing import ScriptedModel, TurnResult, say
 from wakeful.testing import run_turn as turn_of
 from wakeful.types import Request, RunStatus
@@ -173,32 +173,35 @@ approvers = ["ana"]
 """
 
 
-def command(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "wakeful", "plan", *args],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+@pytest.fixture
+def command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., tuple[int, str, str]]:
+    monkeypatch.chdir(tmp_path)
+
+    def run(*args: str) -> tuple[int, str, str]:
+        code = main(["plan", *args])
+        said = capsys.readouterr()
+        return code, said.out, said.err
+
+    return run
 
 
-def test_a_person_approves_from_the_command_line(tmp_path: Path) -> None:
+def test_a_person_approves_from_the_command_line(tmp_path: Path, command: Any) -> None:
     (tmp_path / "wakeful.toml").write_text(FILE)
     store = f"sqlite:///{tmp_path / 'wakeful.db'}"
     first = [say(calls=[("submit_plan", {"plan": "Write it."})]), "It waits."]
     one = run_turn(agent(*first, name="desk", store=store), "Go", conversation="c")
     assert one.calls[0].result.code == "SUCCESS_SUBMITTED"
-    assert "plan: awaiting" in command(tmp_path, "show", "c").stdout
-    assert "'eve' is not one of the approvers: ana" in command(tmp_path, "approve", "c", "--by", "eve").stderr
-    approved = command(tmp_path, "approve", "c", "--by", "ana")
-    assert (approved.returncode, approved.stdout) == (0, "Write it.\n\nplan: approved by ana\n")
-    assert "no plan waits" in command(tmp_path, "approve", "c", "--by", "ana").stderr
+    assert "plan: awaiting" in command("show", "c")[1]
+    assert "'eve' is not one of the approvers: ana" in command("approve", "c", "--by", "eve")[2]
+    approved = command("approve", "c", "--by", "ana")
+    assert approved == (0, "Write it.\n\nplan: approved by ana\n", "")
+    assert "no plan waits" in command("approve", "c", "--by", "ana")[2]
     two = run_turn(agent(say(calls=["write"]), "Done.", name="desk", store=store), "On", conversation="c")
     assert (two.calls[0].result.code, did) == ("SUCCESS", ["write"])
     assert prefix(two.requests[0]) == prefix(one.requests[0])
-    assert "plan: none" in command(tmp_path, "withdraw", "c", "--by", "ana").stdout
-    assert "there is no conversation 'd'" in command(tmp_path, "show", "d").stderr
+    assert "plan: none" in command("withdraw", "c", "--by", "ana")[1]
+    assert "there is no conversation 'd'" in command("show", "d")[2]
     three = run_turn(agent(say(calls=["mail"]), "Done.", name="desk", store=store), "On", conversation="c")
     assert three.calls[0].result.code == "PLAN_NOT_APPROVED"
