@@ -82,6 +82,18 @@ class Fooled:
         return Judgement(Verdict.DEFER, judgement.reason, judgement.plugin, "REVIEW")
 
 
+def facts(state: Any = None) -> Any:
+    """Return the benchmark's facts about tools, read once, from where the module of ``state`` has them."""
+    if not FACTS:
+        homes = [sys.modules.get(cls.__module__) for cls in type(state).__mro__]
+        known = [getattr(home, "DATA", None) for home in (*homes, sys.modules.get("bench"))]
+        found = [folder for folder in known if folder is not None]
+        if not found:
+            raise FileNotFoundError("the benchmark's module bench is not imported; call load(folder) first")
+        FACTS.update(json.loads((found[0] / "agentdojo_policy.json").read_text()))
+    return FACTS
+
+
 @cache
 def action_of(suite: str, tool: str) -> Action:
     """Return the declaration that the facts about a tool amount to."""
@@ -135,9 +147,8 @@ def engine(profile: str) -> Callable[[dict[str, Any], Any], Any]:
     view = AgentView("agent", "replay:x", ModelProfile("replay", "x", 100_000), Limits())
 
     def decide(call: dict[str, Any], state: Any) -> Any:
-        services: Any = SimpleNamespace(
-            catalogue=lambda _: {t: action_of(state.suite, t) for t in FACTS[state.suite]}
-        )
+        known = facts(state)[state.suite]
+        services: Any = SimpleNamespace(catalogue=lambda _: {t: action_of(state.suite, t) for t in known})
         plugins = AgentPlugins(
             {"policy": Policy(PolicySettings(), services), "taint": Taint(settings, services)}
         )
@@ -161,7 +172,7 @@ def load(folder: Path) -> Any:
     """Read the benchmark's facts and return its module."""
     sys.path.insert(0, str(folder))
     bench = importlib.import_module("bench")
-    FACTS.update(json.loads((bench.DATA / "agentdojo_policy.json").read_text()))
+    facts()
     return bench
 
 

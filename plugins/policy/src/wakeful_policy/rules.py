@@ -15,6 +15,8 @@ from wakeful_policy.settings import Condition, Rule
 from wakeful_policy.windows import Window, is_open, next_open, parse
 
 _GLOB = frozenset("*?[")
+#: Actions whose rules are remembered.
+ACTIONS = 10_000
 
 
 @frozen
@@ -58,41 +60,46 @@ class Known:
         kind = 4 if self.exact else 3 if self.glob else 2 if rule.category else 1 if rule.effect else 0
         return kind, len(rule.args), int(rule.strictness), -self.number
 
-    def matches(self, action: Action, args: Mapping[str, Json]) -> bool:
-        """Whether the rule is about a call."""
-        rule = self.rule
+    def names(self, action: Action) -> bool:
+        """Whether the rule is about an action, whatever its arguments."""
         if self.exact and self.exact != action.tool_name:
             return False
         if self.glob and not (self.glob.match(action.tool_name) or self.glob.match(action.name.casefold())):
             return False
-        if rule.category and rule.category.casefold() != action.category.casefold():
-            return False
+        category = self.rule.category
+        return not category or category.casefold() == action.category.casefold()
+
+    def fits(self, action: Action, args: Mapping[str, Json]) -> bool:
+        """Whether a call of an action that the rule is about is what the rule means."""
+        rule = self.rule
         if rule.effect and rule.effect != effect_of(action, args):
             return False
         return all(meets(args.get(name), condition) for name, condition in rule.args.items())
 
 
 class Rules:
-    """The rules of an agent, the most specific first; those with a name are found by it."""
+    """The rules of an agent, the most specific first."""
 
     def __init__(self, rules: Sequence[Rule]) -> None:
         known = sorted((Known(rule, at) for at, rule in enumerate(rules, 1)), key=lambda each: each.rank)
         known.reverse()
         self.all = tuple(known)
-        self._named: dict[str, list[Known]] = {}
-        for each in known:
-            if each.exact:
-                self._named.setdefault(each.exact, []).append(each)
-        self._others = [each for each in known if not each.exact]
+        self._about: dict[tuple[str, str, str], tuple[Known, ...]] = {}
+
+    def about(self, action: Action) -> tuple[Known, ...]:
+        """Return the rules about an action, the most specific first; found once for each."""
+        key = (action.tool_name, action.name, action.category)
+        found = self._about.get(key)
+        if found is None:
+            found = tuple(each for each in self.all if each.names(action))
+            if len(self._about) < ACTIONS:
+                self._about[key] = found
+        return found
 
     def find(self, action: Action, args: Json) -> Known | None:
         """Return the rule that counts for a call; None = the default does."""
         given = args if isinstance(args, Mapping) else {}
-        for rules in (self._named.get(action.tool_name, ()), self._others):
-            for each in rules:
-                if each.matches(action, given):
-                    return each
-        return None
+        return next((each for each in self.about(action) if each.fits(action, given)), None)
 
     def judgement(self, action: Action, args: Json, now: datetime) -> Judgement:
         """Return the verdict on a call at a time."""
