@@ -13,7 +13,20 @@ from attrs import define, evolve, field
 from tests.repairer import repair
 from tests.wrong_calls import ACTIONS, CALLS, HIDDEN, Wrong, make_shop
 from wakeful import Agent
-from wakeful.types import ActionEnded, Call, Profile, Reply, Request, Result, Stop, Text, Usage, canonical
+from wakeful.testing import ScriptedModel, say
+from wakeful.types import (
+    ActionEnded,
+    Call,
+    Expiration,
+    Profile,
+    Reply,
+    Request,
+    Result,
+    Stop,
+    Text,
+    Usage,
+    canonical,
+)
 
 #: Of the wrong calls, those that must succeed on the second call.
 LEAST, ALL = 55, 60
@@ -60,7 +73,7 @@ def agent(tmp_path: Path) -> Callable[[dict[str, Wrong]], Agent]:
     }
 
     def build(wrong: dict[str, Wrong]) -> Agent:
-        plugins = ["recovery", "records", "spillover"]
+        plugins = ["recovery", "lifecycle", "records", "spillover"]
         store = f"sqlite:///{tmp_path / 'desk.db'}"  # with the tables of the plugins
         return Agent(model=Learner(wrong), actions=ACTIONS, plugins=plugins, settings=settings, store=store)
 
@@ -124,3 +137,32 @@ async def test_names_are_repaired_with_the_multiplexer_too(
             (ended,) = await played(app, conversation)
             assert ended.invocation.action == "send_message"
             assert ended.result.success, ended.text
+
+
+async def test_a_wrong_sequence_is_corrected_from_the_failed_result_too(wakeful_app: Any) -> None:
+    shrinks = Expiration(0, "compact", "first_n_chars", 100)
+    read = next(each for each in ACTIONS if each.tool_name == "list_numbers")
+    wrong = ("expand_message", {"sequence": 99})
+
+    def corrected(request: Request) -> Any:
+        (failed,) = [item for item in request.items if isinstance(item, Result) and item.failed]
+        return say(calls=[repair(*wrong, failed.text)])
+
+    replies: list[Any] = [
+        say(calls=[("list_numbers", {"count": 50})]),
+        "Read.",
+        say(calls=[wrong]),
+        corrected,
+        "Done.",
+    ]
+    agent = Agent(
+        model=ScriptedModel(replies),
+        actions=[evolve(read, expiration=shrinks)],
+        plugins=["recovery", "lifecycle"],
+    )
+    async with wakeful_app(agent) as app:
+        await app.send("agent", "Read", conversation="c")
+        first, second = await played(app, "c")
+    assert first.result.code == "UNKNOWN_SEQUENCE"
+    assert second.result.success, second.text
+    assert "word" in second.text

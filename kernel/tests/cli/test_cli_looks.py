@@ -73,6 +73,13 @@ def test_doctor_says_what_an_agent_gets(toy: Console, wakeful: Wakeful) -> None:
     assert len(agent["warnings"]) == 2
 
 
+def test_doctor_warns_of_a_budget_above_the_window(toy: Console, wakeful: Wakeful) -> None:
+    toy.write("wakeful.toml", '[agents.desk]\nmodel = "toy:any"\ncontext_tokens = 9000000\n')
+    done = wakeful("doctor")
+    assert done.code == 0
+    assert "warning: context_tokens = 9,000,000 is above the window of toy:any, " in done.out
+
+
 def test_doctor_reports_agents_that_cannot_be_built(toy: Console, wakeful: Wakeful) -> None:
     toy.write("wakeful.toml", (toy.folder / "wakeful.toml").read_text() + BROKEN)
     done = wakeful("doctor")

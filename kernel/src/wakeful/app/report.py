@@ -72,6 +72,10 @@ def report(agent: BuiltAgent, plan: Blueprint) -> AgentReport:
 
 def _warnings(agent: BuiltAgent, plan: Blueprint) -> list[str]:
     found = []
+    window = agent.view.profile.window
+    if plan.config.context_tokens > window:
+        given = f"context_tokens = {plan.config.context_tokens:,}"
+        found.append(f"{given} is above the window of {agent.view.model}, {window:,}: the window counts")
     for pattern, override in sorted(plan.config.action_overrides.items()):
         if override.output_trust not in {None, Trust.UNTRUSTED}:
             label = override.output_trust.label if override.output_trust is not None else ""
