@@ -43,6 +43,16 @@ class Says:
         return None if self.verdict is None else Judgement(self.verdict, self.reason)
 
 
+class Yields:
+    """A judge whose word counts where nobody else has one."""
+
+    name = "yields"
+
+    @hookimpl
+    def policy_verdict(self) -> Judgement | None:
+        return Judgement(Verdict.DENY, "nobody looked at it", fallback=True)
+
+
 class Breaks:
     """A judge that fails."""
 
@@ -62,6 +72,14 @@ def judged(
 
 def test_no_opinion_allows(run_turn: Turn) -> None:
     assert judged(run_turn, Says("quiet", None)).calls[0].result.success
+    assert charged == [5]
+
+
+def test_a_fallback_counts_where_nobody_else_has_an_opinion(run_turn: Turn) -> None:
+    result = judged(run_turn, Yields(), Says("quiet", None)).calls[0].result
+    assert charged == []
+    assert "nobody looked at it" in result.message
+    assert judged(run_turn, Yields(), Says("mild", Verdict.ALLOW)).calls[0].result.success
     assert charged == [5]
 
 
