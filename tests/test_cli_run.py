@@ -96,7 +96,8 @@ def test_json_answer_records_and_transcript_agree(console: Console) -> None:
     shown = console.run("runs", "show", answer["run_id"], "--json").json
     assert shown["run"]["text"] == answer["text"]
     assert shown["run"]["user"] == "ana"
-    assert shown["run"]["usage"]["input"] == answer["usage"]["input"] == 150
+    assert shown["run"]["usage"] == answer["usage"]
+    assert answer["usage"]["input"] == 150
     (call,) = shown["action_calls"]
     assert (call["args"], call["verdict"], call["status"]) == ({"region": "emea"}, "allow", "done")
     assert [row["kind"] for row in shown["rows"]] == ["user", "assistant", "result", "assistant"]

@@ -93,9 +93,7 @@ def show_run(file: Path, run_id: str, *, as_json: bool) -> int:
 
 
 def _document(run: RunRecord) -> dict[str, Json]:
-    usage = usage_document(run.usage)
-    del usage["reported"]  # not recorded
-    return {**plain(run), "usage": usage}
+    return {**plain(run), "usage": usage_document(run.usage)}
 
 
 def _row(run: RunRecord) -> tuple[str, ...]:
