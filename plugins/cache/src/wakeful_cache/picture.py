@@ -10,7 +10,7 @@ from wakeful_cache.figures import Line
 #: Pixels: height of the bars, of the line below them, of the key above; width of a bar and its gap.
 HEIGHT, FOOT, HEAD, BAR, GAP = 200, 24, 30, 14, 4
 #: Narrowest picture, so that the key fits.
-LEAST = 420
+LEAST = 600
 COLOURS = {"read": "#4c9f70", "written": "#e0a93b", "uncached": "#c8553d"}
 #: A break's mark, by whether it was declared.
 MARK = {True: "#6c757d", False: "#b00020"}
@@ -32,6 +32,7 @@ def svg(title: str, lines: Sequence[Line]) -> str:
         f"<title>{escape(title)}</title>",
         f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
         *_key(),
+        f'<text x="{width - GAP}" y="17" text-anchor="end">highest: {most:,} tokens</text>',
     ]
     for place, line in enumerate(lines):
         parts += _bar(place, line, most)
@@ -46,8 +47,10 @@ def _key() -> list[str]:
         found.append(f'<rect x="{x}" y="8" width="10" height="10" fill="{colour}"/>')
         found.append(f'<text x="{x + 14}" y="17">{name}</text>')
         x += 80
-    found.append(f'<circle cx="{x + 5}" cy="13" r="4" fill="{MARK[False]}"/>')
-    found.append(f'<text x="{x + 14}" y="17">break nobody declared</text>')
+    for declared, name in ((False, "undeclared break"), (True, "declared break")):
+        found.append(f'<circle cx="{x + 5}" cy="13" r="4" fill="{MARK[declared]}"/>')
+        found.append(f'<text x="{x + 14}" y="17">{name}</text>')
+        x += 120
     return found
 
 
