@@ -13,13 +13,12 @@ from sqlalchemy import Connection, RowMapping, select
 from wakeful.store.records import usage_of
 from wakeful.store.tables import epoch, model_call, run
 from wakeful.types import Break, Usage
+from wakeful_cache.marks import DENSE
 
 #: What the provider may read less without a reason: caches work in steps, OpenAI's in 128 tokens.
 SLACK_TOKENS = 256
 #: The same as a share of what was sent.
 SLACK_SHARE = 0.02
-#: Characters per token below which no text gets; see :mod:`wakeful_cache.marks`.
-DENSE = 2
 PARTS = ("tools", "system", "history", "state")
 NO_USAGE = "the provider reported no usage"
 UNMARKED = "the last tool carries no breakpoint"
