@@ -59,6 +59,8 @@ def of_peers(folder: Path, python: str) -> list[dict[str, Any]]:
     for label, row in table.items():
         if row.get("error"):
             print(f"{label}: {row['error'].strip().splitlines()[-1]}: left out", file=sys.stderr)
+    if any(row.get("error") for row in table.values()):
+        print("--peers-python names an interpreter that has the frameworks installed", file=sys.stderr)
     return [
         {
             "config": label,
