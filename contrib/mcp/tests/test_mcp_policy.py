@@ -98,7 +98,7 @@ HINTED = [
 
 
 @pytest.mark.parametrize(("said", "hints", "holds"), HINTED)
-def test_hints_only_make_an_effect_stricter(said: str, hints: dict[str, bool], holds: str) -> None:
+def test_hints_only_make_an_effect_stricter(said: Any, hints: dict[str, bool], holds: str) -> None:
     tool = Definition("t", "", {}, hints)
     for settings in (
         ServerSettings(command="x", effect=said),
