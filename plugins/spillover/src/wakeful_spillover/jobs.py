@@ -14,6 +14,8 @@ _T = TypeVar("_T")
 
 #: Seconds that a stopped query gets to end before its thread is left behind.
 GRACE_S = 5.0
+#: Seconds between two interrupts of a query that has not ended.
+AGAIN_S = 0.05
 #: Queries at once; more wait their turn.
 PARALLEL = 4
 
@@ -83,14 +85,20 @@ class Runner:
             try:
                 done, _ = await asyncio.wait({task}, timeout=limit)
                 if not done:
-                    job.stop()
-                    await asyncio.wait({task}, timeout=GRACE_S)
+                    await _stop(job, task)
                     raise stopped(limit)
             except asyncio.CancelledError:
-                job.stop()
-                await asyncio.wait({task}, timeout=GRACE_S)
+                await _stop(job, task)
                 raise
             return task.result()
+
+
+async def _stop(job: Job, task: asyncio.Task[object]) -> None:
+    """Stop a query until it has ended: an engine forgets an interrupt that comes before it begins."""
+    for _ in range(int(GRACE_S / AGAIN_S)):
+        job.stop()
+        if (await asyncio.wait({task}, timeout=AGAIN_S))[0]:
+            return
 
 
 def stopped(seconds: float) -> ActionError:
