@@ -107,6 +107,8 @@ class ItemChecks(RuntimeChecks):
         """Exceptions cost an attempt, the pauses grow, success ends it."""
         runtime = await world.runtime()
         await runtime.submit(world.item("a", fail=3))
+        # Time moves while the queue works, too: in small steps, or a slow queue would blur the pauses.
+        await world.until(lambda: world.tried("a", 4), "the fourth attempt", step=0.02)
         await world.at(runtime, "a", S.DONE)
         starts = world.started("a")
         assert [start.claim.attempt for start in starts] == [1, 2, 3, 4]
