@@ -76,7 +76,7 @@ def test_the_answer_goes_to_stdout_and_the_rest_to_stderr(console: Console) -> N
     assert (done.code, done.out) == (0, "There are 42 customers.\n")
     assert 'count_customers({"region":"emea"})' in done.err
     assert "count_customers -> SUCCESS" in done.err
-    assert "usage: in 150 (read 100, written 0), out 11 · $0.0030 · 1 action · run-" in done.err
+    assert "usage: in 150 (read 100, written 0, hit 67%), out 11 · $0.0030 · 1 action · run-" in done.err
 
 
 def test_quiet_prints_the_answer_only(console: Console) -> None:
