@@ -54,11 +54,14 @@ _ending = st.one_of(
     st.just({}),
 )
 _decision = st.sampled_from([None, "approve", "approve", "reject", {"euros": 3}, {"cents": 1}, {"euros": 7}])
+#: A turn that asks a person wherever somebody holds large sums; of its own accord one in a hundred does.
+_ASKING = [{"calls": [("pay", {"euros": 60})]}, {"text": "Asked."}]
 
 
 @st.composite
 def _turns(draw: st.DrawFn) -> dict[str, Any]:
-    replies = [*draw(st.lists(_acting, max_size=3)), draw(_ending)]
+    acting = st.builds(lambda acts, end: [*acts, end], st.lists(_acting, max_size=3), _ending)
+    replies = draw(st.one_of(acting, acting, acting, st.just(_ASKING)))
     return {"text": draw(_words), "replies": replies, "decide": draw(_decision)}
 
 
@@ -118,9 +121,8 @@ def test_random_transcripts_are_whole_and_the_same_in_two_processes(tmp_path: Pa
         finally:
             runner.run(theatre.stack.aclose())
     assert len(played) >= EXAMPLES
-    # What was played is worth something: every way a run can end occurred, the rare one in full counts.
-    rare = {"awaiting_approval"} if EXAMPLES < 1000 else set()
-    assert set(ends) | rare == {"completed", "failed", "cancelled", "awaiting_approval"}
+    # What was played is worth something: every way a run can end occurred.
+    assert set(ends) == {"completed", "failed", "cancelled", "awaiting_approval"}
     again = _digests_elsewhere([line for line, _ in played])
     different = [line for (line, mine), other in zip(played, again, strict=True) if mine != other]
     assert different == []

@@ -36,6 +36,7 @@ from wakeful.types import (
     Result,
     Row,
     RowKind,
+    RunStatus,
     canonical,
     digest,
     dump_item,
@@ -158,11 +159,13 @@ class Theatre:
         for turn in plan["turns"]:
             model.replies = list(turn["replies"])
             model.run = f"run-{len(answers) + 1}-of-{self.played}"
-            answers.append(await app.send("agent", turn["text"], conversation=conversation, user="ana"))
-            answers += await self._decide(app, answers[-1], turn.get("decide"), model)
+            said = await app.send("agent", turn["text"], conversation=conversation, user="ana")
+            answers += [said, *await self._decide(app, said, turn.get("decide"), model)]
             before, rows = rows, await app.store.read(lambda conn: load_rows(conn, conversation))
             if rows[: len(before)] != before:
                 problems.append("a row was changed")
+            if said.status is RunStatus.COMPLETED and asking(rows[len(before) :]):
+                problems.append("a run ended well without the person it asked")
         problems += wrong(rows)
         told = [[a.status, a.text, a.error, a.usage.total, list(a.pending)] for a in answers]
         kept = [
@@ -210,6 +213,12 @@ def wrong(rows: Sequence[Row]) -> list[str]:
             waiting = []
         waiting += [item.id for item in row.items if isinstance(item, Call)]
     return [*found, *(f"{call} has no result" for call in waiting)]
+
+
+def asking(rows: Sequence[Row]) -> bool:
+    """Say whether a call of these rows waits for a person."""
+    results = [item.text for row in rows for item in row.items if isinstance(item, Result)]
+    return any("POLICY_APPROVAL_REQUIRED" in text for text in results)
 
 
 def company(folder: Path) -> None:
