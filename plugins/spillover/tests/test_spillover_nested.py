@@ -17,6 +17,7 @@ TREE = {
         {
             "id": number,
             "title": f"Unit {number}",
+            "upper": None,
             "people": [{"name": f"P{number}{place}", "age": number + place} for place in range(3)],
         }
         for number in range(120)
@@ -38,7 +39,8 @@ def test_paths_lead_to_values(ask: Any) -> None:
         "$.children[?search(@.title, '9$')].id": list(range(9, 120, 10)),
         "$.children[?match(@.title, 'Unit 1.')].id": list(range(10, 20)),
         "$.notes[\"it's\"]['a b'][1]": [2, 3],
-        "$.nothing": [],
+        "$.children[?@.id > 999].title": [],
+        "$.children[?@.chief].title": [],
     }
     calls = [("artifact_json", {"handle": "A", "path": path}) for path in paths]
     for call, (path, wanted) in zip(ask([TREE], calls=calls).calls, paths.items(), strict=True):
@@ -69,7 +71,7 @@ def test_keys_searches_and_parts_of_each_element(ask: Any) -> None:
         ("artifact_json", {"handle": "A", "search": "^unit 11[0-2]$"}),
         (
             "artifact_json",
-            {"handle": "A", "path": "$.children", "iterate": ["id", "people[0].age", "x"], "start": 120},
+            {"handle": "A", "path": "$.children", "iterate": ["id", "people[0].age", "upper"], "start": 120},
         ),
     ]
     keys, found, parts = ask([TREE], calls=calls).calls
@@ -77,10 +79,54 @@ def test_keys_searches_and_parts_of_each_element(ask: Any) -> None:
         {"key": "id", "kind": "integer", "count": 120},
         {"key": "people", "kind": "array", "count": 120},
         {"key": "title", "kind": "text", "count": 120},
+        {"key": "upper", "kind": "null", "count": 120},
     ]
     assert [row["value"] for row in found.result.outputs["matches"]] == ["Unit 110", "Unit 111", "Unit 112"]
     assert found.result.outputs["matches"][0]["path"] == "$['children'][110]['title']"
-    assert parts.result.outputs["rows"] == [{"id": 119, "people[0].age": 119, "x": None}]
+    assert parts.result.outputs["rows"] == [{"id": 119, "people[0].age": 119, "upper": None}]
+
+
+@pytest.mark.parametrize(
+    ("question", "message", "advice", "near"),
+    [
+        ({"path": "$.childs[0].id"}, "$ has no 'childs'", "There are: children, name, notes.", ["children"]),
+        (
+            {"path": "$.children[7].people[*].agee"},
+            "$['children'][7]['people'][*] has no 'agee'",
+            "There are: age, name.",
+            ["age"],
+        ),
+        (
+            {"path": "$.children.title"},
+            "$['children'] is an array",
+            "goes on with [*] or a number, from [0]. There are: id, people, title, upper.",
+            ["title"],
+        ),
+        ({"path": "$.children[120].id"}, "$['children'] has 120 elements, from [0]", "", []),
+        ({"path": "$[0]"}, "$ is no array", "There are: children, name, notes.", []),
+        ({"path": "$..agee"}, "'agee' is nowhere below $", "title", ["age"]),
+        ({"path": "$.name.first"}, "$['name'] has no 'first', nor anything else", "", []),
+        (
+            {"path": "$.children[?@.people[0].agee > 3].id"},
+            "$['children'][*]['people'][0] has no 'agee'",
+            "There are: age, name.",
+            ["age"],
+        ),
+        ({"path": "$.childs", "search": "x"}, "$ has no 'childs'", "children", ["children"]),
+        ({"path": "$.childs", "keys": True}, "$ has no 'childs'", "children", ["children"]),
+        ({"path": "$.children", "iterate": ["id", "titel"]}, "@ has no 'titel'", "There are:", ["title"]),
+    ],
+)
+def test_a_path_that_leads_to_nothing_tells_how_far_it_leads(
+    ask: Any, question: Any, message: str, advice: str, near: list[str]
+) -> None:
+    asked = ask([TREE], "artifact_json", **question)
+    failed = asked.ended.result
+    assert (failed.success, failed.code) == (False, "NOTHING_THERE")
+    assert failed.message.startswith("nothing is at ")
+    assert failed.message.endswith(message)
+    assert advice in failed.recovery.suggestion
+    assert list(failed.recovery.suggested_values[: len(near)]) == near
 
 
 def test_lines_are_found_with_what_is_around_them(ask: Any) -> None:
@@ -196,8 +242,14 @@ def test_what_cannot_be_asked_is_a_failed_result(ask: Any, tool: str, question: 
 
 def test_a_row_of_a_table_is_read_as_json(ask: Any) -> None:
     rows = [{"id": number, "body": {"text": "t" * number}} for number in range(700)]
-    asked = ask([lambda: iter(rows)], "artifact_json", path="$[600].body.text")
-    assert asked.out == {"value": "t" * 600, "total": 600}
+    paths = ["$[600].body.text", "$[600].body.txt", "$[700]"]
+    asked = ask(
+        [lambda: iter(rows)], calls=[("artifact_json", {"handle": "A", "path": path}) for path in paths]
+    )
+    found, misspelt, beyond = (call.result for call in asked.calls)
+    assert found.outputs == {"value": "t" * 600, "total": 600}
+    assert misspelt.message == "nothing is at $[600].body.txt: $[600]['body'] has no 'txt'"
+    assert beyond.message == "nothing is at $[700]: [A] has 700 rows, from $[0] on"
 
 
 def test_all_about_an_artifact(ask: Any) -> None:

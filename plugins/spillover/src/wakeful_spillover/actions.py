@@ -39,12 +39,13 @@ class Questions:
     def actions(self) -> Sequence[Action]:
         """Return the actions."""
         rows = ("UNKNOWN_COLUMN", "INVALID_VALUE", "QUERY_TOO_LARGE")
+        paths = ("INVALID_PATH", "INVALID_PATTERN", "NOTHING_THERE")
         return [
             self._action(self.artifact_info, ()),
-            self._action(self.artifact_json, ("INVALID_PATH", "INVALID_PATTERN")),
+            self._action(self.artifact_json, paths),
             self._action(self.artifact_rows, rows),
             self._action(self.artifact_text, ("INVALID_PATTERN",)),
-            self._action(self.run_pipeline, (*rows, "INVALID_PATH", "INVALID_PATTERN")),
+            self._action(self.run_pipeline, (*rows, *paths)),
         ]
 
     def _action(self, method: Callable[..., Any], codes: Sequence[str]) -> Action:

@@ -13,6 +13,7 @@ from wakeful.types import ActionResult, Json
 from wakeful_spillover.answers import CELL, ROOM, answer, cut, fitting
 from wakeful_spillover.describe import outline
 from wakeful_spillover.jobs import Job
+from wakeful_spillover.missing import missing
 from wakeful_spillover.paths import found as at_path
 from wakeful_spillover.patterns import compiled
 from wakeful_spillover.tables import Stored
@@ -27,21 +28,25 @@ class Asked:
         keys: list keys instead of values.
         search: a pattern to be found in keys and values below the path.
         iterate: paths inside each thing found; a column each.
+        root: how an error spells the place where the path begins.
     """
 
     path: str = "$"
     keys: bool = False
     search: str = ""
     iterate: Sequence[str] = ()
+    root: str = "$"
 
 
 def results(job: Job, value: Json, asked: Asked) -> tuple[str, list[Any]]:
     """Return what a question finds, all of it: a noun, and rows or values.
 
     Raises:
-        ActionError: INVALID_PATH, INVALID_PATTERN or QUERY_STOPPED.
+        ActionError: INVALID_PATH, INVALID_PATTERN or QUERY_STOPPED; NOTHING_THERE, with what there is.
     """
     nodes = list(at_path(asked.path, value, job.check))
+    if not nodes and (error := missing(asked.path, [value], job.check, at=asked.root)):
+        raise error
     if asked.search:
         pattern = compiled(asked.search)
         hits = [
@@ -55,7 +60,7 @@ def results(job: Job, value: Json, asked: Asked) -> tuple[str, list[Any]]:
     if asked.iterate:
         # Of an array found as one thing, each element.
         each = items[0] if len(items) == 1 and isinstance(items[0], list) else items
-        return "rows", [_projected(job, item, asked.iterate) for item in each]
+        return "rows", _projected(job, each, asked.iterate)
     if asked.keys:
         return "keys", list(_keys(items))
     return "values", items
@@ -149,9 +154,19 @@ def _leaves(path: str, value: Json) -> Iterator[tuple[str, str, Json]]:
             yield at, name, item
 
 
-def _projected(job: Job, item: Json, paths: Sequence[str]) -> dict[str, Json]:
-    row: dict[str, Json] = {}
+def _projected(job: Job, items: Sequence[Json], paths: Sequence[str]) -> list[dict[str, Json]]:
+    """Return a row of parts for each item.
+
+    Raises:
+        ActionError: a part is in none of them.
+    """
+    rows: list[dict[str, Json]] = [{} for _ in items]
     for path in paths:
-        values = [value for _, value in at_path(path, item, job.check, "iterate")]
-        row[path] = values[0] if len(values) == 1 else (values or None)
-    return row
+        there = not items
+        for row, item in zip(rows, items, strict=True):
+            values = [value for _, value in at_path(path, item, job.check, "iterate")]
+            row[path] = values[0] if len(values) == 1 else (values or None)
+            there = there or bool(values)
+        if not there and (error := missing(path, items, job.check, where="iterate", at="@")):
+            raise error
+    return rows

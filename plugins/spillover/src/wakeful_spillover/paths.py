@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from jsonpath_rfc9535 import JSONPathEnvironment
+from jsonpath_rfc9535 import JSONPathEnvironment, JSONPathNode
 from jsonpath_rfc9535.exceptions import JSONPathError
 from jsonpath_rfc9535.function_extensions import ExpressionType, FilterFunction
 
 from wakeful.types import ActionError, InvalidParam, Json
 from wakeful_spillover.patterns import Pattern, compiled
+
+if TYPE_CHECKING:
+    from jsonpath_rfc9535 import JSONPathQuery
 
 #: Longest path, in characters.
 LONGEST = 1000
@@ -50,6 +53,10 @@ class _Checked:
         self._segment, self._check = segment, check
         self.selectors = segment.selectors
 
+    def __str__(self) -> str:
+        """Return it as a path spells it."""
+        return str(self._segment)
+
     def resolve(self, nodes: Iterable[Any]) -> Iterator[Any]:
         """Apply the segment."""
         for count, node in enumerate(self._segment.resolve(self._each(nodes))):
@@ -78,19 +85,47 @@ def found(
     Raises:
         ActionError: INVALID_PATH, INVALID_PATTERN, or what ``check`` raises.
     """
+    query = compiled_path(path, check, where)
+    try:
+        for node in query.finditer(value):
+            yield node.path, node.value
+    except (JSONPathError, RecursionError) as error:
+        raise _invalid(path, _why(error), where) from None
+
+
+def compiled_path(path: str, check: Check, where: str) -> JSONPathQuery:
+    """Return a path, compiled.
+
+    Args:
+        path: with or without ``$`` at its beginning.
+        check: called often by its segments; raises when time is over.
+        where: the argument, for the message.
+
+    Raises:
+        ActionError: INVALID_PATH.
+    """
     environment = JSONPathEnvironment()
     environment.function_extensions["match"] = _Matching(whole=True)
     environment.function_extensions["search"] = _Matching(whole=False)
     text = _rooted(path)
+    if len(text) > LONGEST:
+        raise _invalid(path[:40] + "…", f"it has more than {LONGEST} characters", where)
     try:
-        if len(text) > LONGEST:
-            raise _invalid(path[:40] + "…", f"it has more than {LONGEST} characters", where)
         query = environment.compile(text)
         _watch(query, check)
-        for node in query.finditer(value):
-            yield node.path, node.value
     except (JSONPathError, RecursionError) as error:
-        raise _invalid(path, str(error).split("\n", maxsplit=1)[0] or "it goes too deep", where) from None
+        raise _invalid(path, _why(error), where) from None
+    return query
+
+
+def roots(values: Iterable[Json]) -> Iterator[JSONPathNode]:
+    """Yield each value as a place from which a path goes."""
+    for value in values:
+        yield JSONPathNode(value=value, location=(), parent=None, root=value)
+
+
+def _why(error: Exception) -> str:
+    return str(error).split("\n", maxsplit=1)[0] or "it goes too deep"
 
 
 def _rooted(path: str) -> str:

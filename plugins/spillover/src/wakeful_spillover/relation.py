@@ -25,7 +25,7 @@ TYPES = {
 #: Kinds whose values are JSON text.
 JSON_KINDS = frozenset({"object", "array", "mixed"})
 NUMBERS = frozenset({"integer", "number"})
-#: Columns that an error names, and characters of each.
+#: Names that an error tells, and characters of each.
 _NAMED, _LONG = 40, 60
 
 
@@ -95,16 +95,19 @@ def field_of(relation: Relation, name: str, where: str) -> Field:
 
 def unknown(name: str, names: Sequence[str], where: str) -> ActionError:
     """Return the error for a column that is not there."""
-    shown = ", ".join(name[:_LONG] for name in names[:_NAMED]) + (
-        f", … {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    )
     return ActionError(
         "UNKNOWN_COLUMN",
         f"there is no column {name!r}",
-        suggestion=f"Columns: {shown}.",
+        suggestion=f"Columns: {listed(names)}.",
         suggested=near(name, names),
         invalid=[InvalidParam(where, f"there is no column {name!r}")],
     )
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return the names that an error tells: the first, and how many more there are."""
+    more = f", … {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(name[:_LONG] for name in names[:_NAMED]) + more
 
 
 def _place(columns: Sequence[tuple[str, str]], name: str) -> int | None:

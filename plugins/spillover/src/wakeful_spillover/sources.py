@@ -13,7 +13,7 @@ from typing import Any
 
 from attrs import evolve
 
-from wakeful.types import ActionError, Files, Json, NotFoundError
+from wakeful.types import ActionError, Files, InvalidParam, Json, NotFoundError
 from wakeful_spillover.documents import Asked, results
 from wakeful_spillover.engine import Engine, quoted
 from wakeful_spillover.jobs import Job, Runner
@@ -106,8 +106,10 @@ class Sources:
             return results(job, self.value(job, files, found), asked)
         for at, line in enumerate(lines_of(files, found)):
             if at == int(one[1]):
-                return results(job, json.loads(line), evolve(asked, path=f"${one[2]}"))
-        return "values", []
+                row = evolve(asked, path=f"${one[2]}", root=f"$[{at}]")
+                return results(job, json.loads(line), row)
+        what = f"nothing is at {asked.path}: [{found.handle}] has {found.rows or 0:,} rows, from $[0] on"
+        raise ActionError("NOTHING_THERE", what, invalid=[InvalidParam("path", what)])
 
     def text(self, files: Files, found: Stored) -> bytes:
         """Return the content of an artifact that is text of some kind. Blocking.
