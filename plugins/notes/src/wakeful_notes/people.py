@@ -1,0 +1,200 @@
+"""What ``wakeful notes`` does."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from attrs import evolve
+from sqlalchemy import inspect
+
+from wakeful.cli.exits import Exit
+from wakeful.cli.output import note, say, say_json, say_table
+from wakeful.cli.records import read
+from wakeful.config import load_config
+from wakeful.store.engine import Store
+from wakeful.system import SystemClock
+from wakeful.types import ConfigError, Json, NotFoundError, Problem, Trust, nearest
+from wakeful_notes import shelf
+from wakeful_notes.tables import Note, Status, load
+from wakeful_notes.tables import note as table
+from wakeful_notes.texts import near
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+Decide = Callable[["Connection", Note, datetime], Note]
+
+
+def list_notes(file: Path, agent: str, user: str, *, everything: bool, as_json: bool) -> int:
+    """Print notes, those of one agent and user together, oldest first."""
+    now = SystemClock().now()
+    found = read(file, lambda conn: _all(conn, agent, user, closed=everything)) or []
+    found = [each for each in found if everything or each.stands(now) != "lapsed"]
+    if as_json:
+        say_json({"notes": [_document(each, now) for each in found]})
+    elif found:
+        lines = [
+            (each.id, each.agent, each.user, each.stands(now), each.kind, each.text, each.source)
+            for each in found
+        ]
+        say_table(("note", "agent", "user", "status", "kind", "text", "came from"), lines)
+    else:
+        note("there are no notes")
+    return Exit.OK
+
+
+def show_note(file: Path, id_: str, *, as_json: bool) -> int:
+    """Print a note with where it came from.
+
+    Raises:
+        NotFoundError: there is no such note.
+    """
+    found = read(file, lambda conn: _find(conn, id_))
+    if found is None:
+        raise _unknown(id_, [])
+    return _print(found, as_json=as_json)
+
+
+def confirm_note(file: Path, id_: str, by: str, *, own: bool, as_json: bool) -> int:
+    """Confirm a note; it takes the place of those that say nearly the same.
+
+    Args:
+        file: the configuration.
+        id_: of the note.
+        by: who confirms it.
+        own: whether its words are the user's own from now on.
+        as_json: print a document.
+
+    Raises:
+        ConfigError: it is superseded or dropped.
+        NotFoundError: there is no such note.
+    """
+
+    def decide(conn: Connection, found: Note, now: datetime) -> Note:
+        trust = Trust.TRUSTED if own else found.trust
+        done = evolve(found, status=Status.CONFIRMED, trust=trust, decided_at=now, decided_by=by)
+        _store(conn, done)
+        peers = [load(row) for row in conn.execute(shelf.of_scope(found.user, found.agent))]
+        older = [
+            each.id
+            for each in peers
+            if each.id != found.id and each.live(now) and near(each.text, found.text)
+        ]
+        if older:
+            conn.execute(shelf.supersede(older, found.id))
+        return done
+
+    return _print(_decided(file, id_, decide), as_json=as_json)
+
+
+def drop_note(file: Path, id_: str, by: str, *, as_json: bool) -> int:
+    """Drop a note.
+
+    Raises:
+        ConfigError: it is superseded or dropped.
+        NotFoundError: there is no such note.
+    """
+
+    def decide(conn: Connection, found: Note, now: datetime) -> Note:
+        done = evolve(found, status=Status.DROPPED, decided_at=now, decided_by=by)
+        _store(conn, done)
+        return done
+
+    return _print(_decided(file, id_, decide), as_json=as_json)
+
+
+def _store(conn: Connection, done: Note) -> None:
+    values = {"status": done.status.value, "trust": int(done.trust)}
+    decided = {"decided_at": done.decided_at, "decided_by": done.decided_by}
+    conn.execute(shelf.change(done.id, **values, **decided))
+
+
+def _decided(file: Path, id_: str, decide: Decide) -> Note:
+    if read(file, lambda conn: _find(conn, id_)) is None:
+        raise _unknown(id_, [])
+    url = load_config(file).store.url
+
+    def write(conn: Connection) -> Note:
+        found = _find(conn, id_)
+        conn.execute(shelf.wait_for_turn(found.user, found.agent))
+        found = _find(conn, id_)  # as it is once nobody else writes
+        if found.status.value not in shelf.OPEN:
+            what = f"the note is {found.status.value}; nothing was changed"
+            raise ConfigError([Problem(id_, what)])
+        return decide(conn, found, SystemClock().now())
+
+    async def work() -> Note:
+        store = await Store.open(url, create=False, clock=SystemClock())
+        try:
+            return await store.write(write, durable=True)
+        finally:
+            await store.close()
+
+    return asyncio.run(work())
+
+
+def _all(conn: Connection, agent: str = "", user: str = "", *, closed: bool = True) -> list[Note]:
+    if not inspect(conn).has_table(table.name):
+        return []
+    return [load(row) for row in conn.execute(shelf.everything(agent, user, closed=closed))]
+
+
+def _find(conn: Connection, id_: str) -> Note:
+    known = inspect(conn).has_table(table.name)
+    row = conn.execute(shelf.by_id(id_)).first() if known else None
+    if row is None:
+        raise _unknown(id_, [each.id for each in _all(conn)])
+    return load(row)
+
+
+def _unknown(id_: str, known: list[str]) -> NotFoundError:
+    hint = nearest(id_, known) if known else "; there are none yet"
+    return NotFoundError(f"there is no note {id_!r}{hint}")
+
+
+def _print(found: Note, *, as_json: bool) -> int:
+    now = SystemClock().now()
+    if as_json:
+        say_json(_document(found, now))
+        return Exit.OK
+    until = f" until {found.lapses_at:%Y-%m-%d}" if found.stands(now) == Status.PROVISIONAL.value else ""
+    by = f" by {found.decided_by}" if found.decided_by else ""
+    say(f"{found.kind}: {found.text}")
+    say(f"{found.id}: {found.stands(now)}{until}{by}, {found.trust.label}")
+    say(f"agent {found.agent}, user {found.user}, written {found.created_at:%Y-%m-%d %H:%M} UTC")
+    say(f"by run {found.run} in conversation {found.conversation}")
+    if found.source:
+        where = f"row {found.row}" if found.row else "what was retrieved for the turn"
+        say(f"outside text had been read: {found.source} ({where})")
+    if found.superseded_by:
+        say(f"superseded by {found.superseded_by}")
+    return Exit.OK
+
+
+def _document(found: Note, now: datetime) -> dict[str, Json]:
+    decided = found.decided_at.isoformat() if found.decided_at else None
+    return {
+        "id": found.id,
+        "agent": found.agent,
+        "user": found.user,
+        "kind": found.kind,
+        "text": found.text,
+        "status": found.stands(now),
+        "trust": found.trust.label,
+        "provenance": {
+            "source": found.source,
+            "row": found.row,
+            "conversation": found.conversation,
+            "run": found.run,
+            "call": found.key,
+        },
+        "created_at": found.created_at.isoformat(),
+        "lapses_at": found.lapses_at.isoformat() if found.status is Status.PROVISIONAL else None,
+        "decided_at": decided,
+        "decided_by": found.decided_by,
+        "superseded_by": found.superseded_by,
+    }
