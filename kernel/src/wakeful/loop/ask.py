@@ -48,12 +48,14 @@ async def compose(live: Live, trailing: Sequence[Item] = ()) -> Request:
         view = run.rewrites.apply(agent.window.select(run))
     except Exception as error:
         raise PluginError(agent.slot("prompt_window"), "prompt_window", error) from error
+    shown = await _enveloped(live, state)
+    live.shown = _worst(shown)
     draft = Draft(
         epoch=run.epoch,
         profile=agent.view.profile,
         conversation=run.conversation,
         rows=view.rows,
-        state=await _enveloped(live, state),
+        state=shown,
         kept=run.kept,
         previous=run.previous,
         view=view.name,
@@ -79,6 +81,14 @@ async def _enveloped(live: Live, fragments: Sequence[Fragment]) -> tuple[Fragmen
                 continue
         wrapped.append(evolve(fragment, text=text))
     return tuple(wrapped)
+
+
+def _worst(fragments: Sequence[Fragment]) -> tuple[Trust, str]:
+    """Return trust and source of the least trusted fragment; nothing was read in one without text."""
+    worst = max((each for each in fragments if each.text), key=lambda each: each.trust, default=None)
+    if worst is None or worst.trust is Trust.TRUSTED:
+        return Trust.TRUSTED, ""
+    return worst.trust, worst.source or f"state:{worst.name}"
 
 
 async def ask(live: Live, request: Request, characters: int, *, stream: bool = True) -> Reply:
@@ -165,7 +175,7 @@ async def _answered(live: Live, request: Request, spelled: str) -> tuple[Request
     """Ask; a request that the provider finds too long is recorded, made shorter and asked again."""
     while True:
         prompt = described(request, live.run, len(spelled))
-        asked = Asked("step", live.clock.now(), digest(spelled), prompt)
+        asked = Asked("step", live.clock.now(), digest(spelled), prompt, *live.shown)
         try:
             return request, await ask(live, request, len(spelled)), asked
         except ModelError as error:

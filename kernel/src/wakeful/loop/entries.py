@@ -9,7 +9,21 @@ from attrs import field, frozen
 
 from wakeful.loop.codec import dump_kept, dump_reply
 from wakeful.loop.statements import usage_columns
-from wakeful.types import Call, Json, Kept, Reply, Row, RowKind, Run, Saved, Text, Usage, canonical, clean
+from wakeful.types import (
+    Call,
+    Json,
+    Kept,
+    Reply,
+    Row,
+    RowKind,
+    Run,
+    Saved,
+    Text,
+    Trust,
+    Usage,
+    canonical,
+    clean,
+)
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -19,12 +33,17 @@ NOTHING = Usage()
 
 @frozen
 class Asked:
-    """One model call as it is recorded: when it began, what for, and what is known of its request."""
+    """One model call as it is recorded: when it began, what for, and what is known of its request.
+
+    ``trust`` and ``source`` are those of the worst fragment that it showed the model.
+    """
 
     kind: str
     started: datetime
     fingerprint: str
     prompt: Mapping[str, Json] = field(factory=dict)
+    trust: Trust = Trust.TRUSTED
+    source: str = ""
 
 
 @frozen
@@ -41,7 +60,7 @@ class Made:
         return [(plugin, key, value) for plugin, of in self.saved.items() for key, value in of.items()]
 
 
-def state_row(run_: Run, kept: Kept) -> Row:
+def state_row(run_: Run, kept: Kept, asked: Asked) -> Row:
     """Return the row of state that stays in the request history."""
     text = (Text("user", kept.text),)
     return Row(
@@ -51,6 +70,8 @@ def state_row(run_: Run, kept: Kept) -> Row:
         run_.id,
         run_.turn,
         run_.step,
+        asked.trust,
+        asked.source,
         meta=dump_kept(kept, run_.epoch.id, run_.agent.name),
     )
 

@@ -72,8 +72,10 @@ class Journal:
     ) -> tuple[Row, ...]:
         """Store a reply: sent state if it is kept, the assistant row, usage, the fingerprint."""
         now = self.clock.now()
-        rows = [state_row(run_, request.keep)] if request.keep else []
-        rows.append(Row(0, RowKind.ASSISTANT, reply.items, run_.id, run_.turn, run_.step))
+        rows = [state_row(run_, request.keep, asked)] if request.keep else []
+        # Fragments are not rows: what was read in them counts from here on by the reply that followed.
+        seen = (asked.trust, asked.source)
+        rows.append(Row(0, RowKind.ASSISTANT, reply.items, run_.id, run_.turn, run_.step, *seen))
 
         def write(conn: Connection) -> tuple[Row, ...]:
             set_usage(conn, run_)

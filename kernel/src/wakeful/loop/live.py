@@ -12,7 +12,7 @@ from wakeful.loop.agent import BuiltAgent
 from wakeful.loop.journal import Journal
 from wakeful.loop.redact import Redactor
 from wakeful.loop.tally import Tally
-from wakeful.types import Answer, Clock, Event, Notice, PluginError, Row, Run, Stepped, Usage
+from wakeful.types import Answer, Clock, Event, Notice, PluginError, Row, Run, Stepped, Trust, Usage
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -39,6 +39,7 @@ class Live:
         run: the current view.
         began: monotonic seconds at the start of this execution.
         lost: what the last model call used if it gave no reply.
+        shown: trust and source of the worst fragment of the last request.
         sent: input tokens of the last request as they were reported, failed tries left out.
         cuts: replies in a row that the output limit cut inside a call.
         notices: what failed without breaking the step.
@@ -61,6 +62,7 @@ class Live:
     run: Run
     began: float
     lost: Usage = Usage()
+    shown: tuple[Trust, str] = (Trust.TRUSTED, "")
     sent: int = 0
     cuts: int = 0
     notices: list[str] = field(factory=list)
