@@ -66,7 +66,7 @@ class Desk:
 
     def rows(self) -> list[dict[str, Any]]:
         """Return the notes as they are stored."""
-        return self.store.rows("SELECT * FROM notes_note ORDER BY created_at, id")
+        return self.store.rows("SELECT * FROM notes_note ORDER BY user, agent, number")
 
 
 class Ids:

@@ -106,7 +106,7 @@ def _within(notes: Sequence[Note], limit: int) -> list[Note]:
         limit -= len(each.text)
         if limit >= 0:
             kept.append(each)
-    return sorted(kept, key=lambda note: (note.created_at, note.id))
+    return sorted(kept, key=lambda note: note.number)
 
 
 def _fragment(trust: Trust, notes: Sequence[Note]) -> Fragment:
@@ -124,7 +124,15 @@ def _until(note: Note) -> str:
 def _declared() -> Action:
     # It reads, to policies: nothing but the agent's own memory changes, a person sees and undoes it, and in
     # a run that has read outside text the note itself waits for a person; the call need not wait as well.
-    @action(tool_name=REMEMBER, effect="read", output_trust="trusted", idempotent=True, result_codes=_CODES)
+    # Pinned, since nobody searches for what they do not know they lack.
+    @action(
+        tool_name=REMEMBER,
+        effect="read",
+        output_trust="trusted",
+        idempotent=True,
+        pinned=True,
+        result_codes=_CODES,
+    )
     async def remember(
         kind: Annotated[Literal["preference", "context"], Param("what kind of note it is")],
         text: Annotated[str, Param("one short sentence that can be understood by itself", role="content")],

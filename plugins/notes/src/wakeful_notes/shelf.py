@@ -55,12 +55,12 @@ def of_scope(user: str, agent: str, *statuses: Status) -> Select[Any]:
     """Return the query for the open notes of a user and an agent, oldest first."""
     wanted = [each.value for each in statuses] or OPEN
     mine = (note.c.user == user, note.c.agent == agent, note.c.status.in_(wanted))
-    return select(note).where(*mine).order_by(note.c.created_at, note.c.id)
+    return select(note).where(*mine).order_by(note.c.number)
 
 
 def everything(agent: str = "", user: str = "", *, closed: bool = False) -> Select[Any]:
     """Return the query for notes, perhaps of one agent or user, perhaps with those that are closed."""
-    query = select(note).order_by(note.c.agent, note.c.user, note.c.created_at, note.c.id)
+    query = select(note).order_by(note.c.agent, note.c.user, note.c.number)
     query = query if closed else query.where(note.c.status.in_(OPEN))
     query = query.where(note.c.agent == agent) if agent else query
     return query.where(note.c.user == user) if user else query
@@ -74,6 +74,11 @@ def by_id(id_: str) -> Select[Any]:
 def written_by(run: str) -> Select[Any]:
     """Return the query for how many notes a run has written."""
     return select(func.count()).select_from(note).where(note.c.run == run)
+
+
+def last_number(user: str, agent: str) -> Select[Any]:
+    """Return the query for the number of the newest note of a user and an agent; 0 while there is none."""
+    return select(func.coalesce(func.max(note.c.number), 0)).where(note.c.user == user, note.c.agent == agent)
 
 
 def add(new: Note) -> Executable:

@@ -27,6 +27,7 @@ note = Table(
     "notes_note",
     metadata,
     Column("id", Text, primary_key=True),
+    Column("number", Integer, nullable=False),
     _text("agent"),
     _text("user"),
     _text("kind"),
@@ -70,7 +71,8 @@ class Note:
     """A note as it is stored.
 
     Args:
-        id: by which people name it.
+        id: by which people name it; made from the key of the call, so that it is the same in a replay.
+        number: its place among the notes of its agent and user, from 1.
         agent, user: whose it is; nobody else's runs see it.
         kind: ``preference`` or ``context``.
         text: one line.
@@ -87,6 +89,7 @@ class Note:
     """
 
     id: str
+    number: int
     agent: str
     user: str
     kind: str

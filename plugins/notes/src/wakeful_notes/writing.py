@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 #: Who declares the action, and its tool name.
 OWNER, REMEMBER = "notes", "remember"
+#: Hexadecimal digits of an id: enough that no two notes share one, and short enough to type.
+ID_DIGITS = 12
 
 
 @frozen
@@ -68,7 +70,8 @@ class Keeps:
         worst = stain(run, result)
         text = str(result.outputs["text"])
         return Note(
-            id=ctx.services.ids.new("note"),
+            id=f"note-{hashed(ctx.key)[:ID_DIGITS]}",
+            number=0,
             agent=run.agent.name,
             user=run.user,
             kind=str(result.outputs["kind"]),
@@ -96,7 +99,8 @@ class Keeps:
         refused = self._full(beside, new, written)
         if refused is not None:
             return refused
-        await tx.exec(shelf.add(new))
+        ((last,),) = await tx.all(shelf.last_number(new.user, new.agent))
+        await tx.exec(shelf.add(evolve(new, number=last + 1)))
         old = [each.id for each in beside if each.status is new.status and near(each.text, new.text)]
         if old:
             await tx.exec(shelf.supersede(old, new.id))

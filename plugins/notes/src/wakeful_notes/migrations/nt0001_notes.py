@@ -26,6 +26,7 @@ def upgrade() -> None:
     op.create_table(
         "notes_note",
         _text("id"),
+        sa.Column("number", sa.Integer, nullable=False),
         _text("agent"),
         _text("user"),
         _text("kind"),
