@@ -149,6 +149,18 @@ def test_a_confirmed_note_does_not_lapse_and_gives_way_to_confirmed_ones_only(
     assert TEA not in desk.sees()
 
 
+def test_what_is_confirmed_beyond_the_room_is_not_shown_and_somebody_is_told(
+    desk: Desk, notes: Command, caplog: pytest.LogCaptureFixture
+) -> None:
+    desk.note("a" * 1500)
+    id_ = pend(desk, "b" * 1500)
+    notes("confirm", id_, "--own")
+    seen = desk.sees()
+    assert "b" * 1500 in seen
+    assert "aaa" not in seen
+    assert "on user ana: 1 not shown" in caplog.text
+
+
 def test_what_is_decided_for_good_is_not_decided_again(desk: Desk, notes: Command) -> None:
     id_ = pend(desk)
     dropped = notes("drop", id_, "--by", "eve", "--json").json

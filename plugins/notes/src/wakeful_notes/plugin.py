@@ -94,7 +94,14 @@ class Notes:
             return []
         query = shelf.of_scope(run.user, run.agent.name, Status.PROVISIONAL, Status.CONFIRMED)
         found = [load(row) for row in await self._services.read(query)]
-        shown = _within([each for each in found if each.live(run.now)], self._settings.max_chars)
+        live = [each for each in found if each.live(run.now)]
+        shown = _within(live, self._settings.max_chars)
+        if len(shown) < len(live):  # what people confirm is not refused for want of room
+            left = len(live) - len(shown)
+            self._services.report(
+                f"notes of agent {run.agent.name} on user {run.user}: {left} not shown, together they have "
+                f"more than {self._settings.max_chars:,} characters; drop some with `wakeful notes drop`"
+            )
         fragments = [_fragment(trust, [each for each in shown if each.trust is trust]) for trust in Trust]
         return [fragment for fragment in fragments if fragment.text]
 
