@@ -17,6 +17,8 @@ from wakeful.types import (
     Reviewer,
     Run,
     Verdict,
+    canonical,
+    digest,
     failure,
 )
 
@@ -33,6 +35,21 @@ class Judged:
     def allowed(self) -> bool:
         """Whether it runs now: neither refused nor denied nor held."""
         return self.invocation.refusal is None and self.judgement.verdict is Verdict.ALLOW
+
+    @property
+    def basis(self) -> str:
+        """Digest of what all answers rest on, such as the rules that matched; empty if on nothing."""
+        bases = sorted({answer.basis for answer in self.answers if answer.basis})
+        return digest(canonical(bases)) if bases else ""
+
+    @property
+    def to_ask(self) -> Judgement:
+        """What a person is asked about: the judgement that counts, with what the other answers add to it."""
+        assignee = next((answer.assignee for answer in self.answers if answer.assignee), "")
+        asker = any(answer.asker_decides for answer in self.answers)
+        return evolve(
+            self.judgement, reason=self.reason, basis=self.basis, assignee=assignee, asker_decides=asker
+        )
 
     @property
     def reason(self) -> str:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 from attrs import frozen
 from sqlalchemy import select
 
 from wakeful.app.desk import Desk
 from wakeful.loop.agent import BuiltAgent
-from wakeful.loop.late import decide
+from wakeful.loop.decisions import Settle, asked_by, decide
 from wakeful.store.engine import Store
 from wakeful.store.tables import run
 from wakeful.types import (
+    Answers,
     ApprovalRequest,
     Approvals,
     Json,
@@ -45,7 +47,7 @@ class ApprovalDesk:
         query = select(run.c.id, run.c.status).where(run.c.id.in_(runs))
         rows = await self.store.read(lambda conn: conn.execute(query).all())
         over = {row.id for row in rows if RunStatus(row.status).ended}
-        return tuple(request for request in found.values() if request.run not in over)
+        return tuple(each for each in found.values() if each.run not in over or not each.holds)
 
     async def approve(self, request_id: str, *, by: str, args: Json = None) -> ApprovalRequest:
         """Allow a held call, perhaps with other arguments; its run wakes up and carries it out.
@@ -65,15 +67,49 @@ class ApprovalDesk:
         """
         return await self._decide(request_id, yes=False, by=by)
 
+    async def answer(self, request_id: str, *, by: str, answer: Json) -> ApprovalRequest:
+        """Answer what an agent has asked people; never an approval.
+
+        Args:
+            request_id: of a question, or of a call whose outcome nobody knows.
+            by: who answers.
+            answer: what the question asks for.
+
+        Raises:
+            NotFoundError: unknown, no question, answered already, or not this person's to answer.
+            NotAvailableError: its run has ended, or the plugin takes no answers.
+        """
+        slot = await self._slot_of(request_id)
+        if not isinstance(slot, Answers):
+            raise NotAvailableError("the plugin that stores approvals takes no answers")
+        answering = partial(slot.answer, request_id=request_id, by=by, answer=answer)
+        return await self._settle(request_id, by, answering)
+
     async def _decide(self, request_id: str, *, yes: bool, by: str, args: Json = None) -> ApprovalRequest:
-        for slot in self._slots():
-            request = await decide(self.store, slot, request_id, self.desk.wake, yes=yes, by=by, args=args)
-            if request is not None:
-                await self.desk.send()
-                return request
+        slot = await self._slot_of(request_id)
+        return await self._settle(
+            request_id, by, partial(slot.settle, request_id=request_id, yes=yes, by=by, args=args)
+        )
+
+    async def _settle(self, request_id: str, by: str, settle: Settle) -> ApprovalRequest:
+        request = await decide(self.store, settle, self.desk.wake)
+        if request is not None:
+            await self.desk.send()
+            return request
         open_ids = [request.id for request in await self.list()]
         msg = f"request {request_id!r} is unknown, already decided, or not for {by!r} to decide"
         raise NotFoundError(msg + nearest(request_id, open_ids))
+
+    async def _slot_of(self, request_id: str) -> Approvals:
+        """Return what stores the requests of the agent that a request is of; any if it is unknown."""
+        slots = self._slots()
+        name = await self.store.read(lambda conn: asked_by(conn, request_id))
+        if not name:  # it holds no call, or is unknown
+            waiting = {each.id: each.run for slot in slots for each in await slot.pending("")}
+            query = select(run.c.agent).where(run.c.id == waiting.get(request_id, ""))
+            name = await self.store.read(lambda conn: str(conn.execute(query).scalar() or ""))
+        agent = self.agents.get(name)
+        return slots[0] if agent is None or agent.approvals is None else agent.approvals
 
     def _slots(self) -> tuple[Approvals, ...]:
         slots = tuple(agent.approvals for agent in self.agents.values() if agent.approvals is not None)

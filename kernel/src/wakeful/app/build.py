@@ -185,7 +185,7 @@ class Builder:
     ) -> BuiltAgent:
         plugins, services = made.hooks, made.services
         approvals = plugins.approvals(view)
-        view = evolve(view, people=approvals is not None)
+        view = evolve(view, people=approvals is not None, approvers=plan.config.approvers)
         offer: Offer = plugins.offer(view) or PlainOffer()
         ordered = self._actions(plan, where, plugins, view, offer)
         layout = plugins.layout(view) or PlainLayout()

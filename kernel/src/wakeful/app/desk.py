@@ -147,6 +147,7 @@ class Desk:
             "key": item.key,
             "payload": item.payload,
             "priority": item.priority,
+            "not_before": item.not_before.isoformat() if item.not_before else None,
         }
         conn.execute(insert(outbox).values(item=canonical(value), created_at=self.now()))
 
@@ -166,13 +167,18 @@ class Desk:
             return
         while rows := await self.store.read(_unsent):
             for row in rows:
-                await self.runtime.submit(WorkItem(**json.loads(row.item)))
+                await self.runtime.submit(_item(json.loads(row.item)))
             sent = update(outbox).where(outbox.c.id.in_([row.id for row in rows])).values(sent=1)
             await self.store.write(partial(_execute, sent))
 
     async def withdraw(self, run_id: str) -> bool:
         """Take back an input whose run has not begun; False if it has."""
         return await self.store.write(lambda conn: take(conn, run_id))
+
+
+def _item(stored: dict[str, Json]) -> WorkItem:
+    due = stored.pop("not_before", None)
+    return WorkItem(**stored, not_before=datetime.fromisoformat(due) if due else None)
 
 
 def _unsent(conn: Connection) -> Sequence[Any]:

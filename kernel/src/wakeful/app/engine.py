@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -19,6 +20,7 @@ from wakeful.app.runs import Runs, Waiter
 from wakeful.loop.agent import BuiltAgent
 from wakeful.loop.below import over
 from wakeful.loop.changes import with_changes
+from wakeful.loop.decisions import asked_by, decide
 from wakeful.loop.late import carry_out
 from wakeful.loop.live import EmitEvent
 from wakeful.loop.opening import Opened, Opening, open_turn, take_up
@@ -27,6 +29,7 @@ from wakeful.store.engine import Store
 from wakeful.types import (
     ActionChange,
     Answer,
+    Answers,
     Claim,
     ConversationBusyError,
     FencedError,
@@ -71,7 +74,7 @@ class Engine:
 
     def handlers(self) -> Mapping[str, Handler]:
         """Return what to do with each kind of item."""
-        return {"run": self._handle, "resume": self._handle}
+        return {"run": self._handle, "resume": self._handle, "expire": self._expire}
 
     # ---- asking for runs
     def options(
@@ -173,6 +176,15 @@ class Engine:
             ):  # a wake-up that was in the middle of it
                 await self.runtime.submit(evolve(holder, id=f"again:{holder.id}"))
         return True
+
+    async def _expire(self, claim: Claim) -> None:
+        """End a request whose time is over and wake its run; nothing, if it is decided."""
+        request_id = claim.item.payload["request"]
+        slot = self.agent(await self.store.read(lambda conn: asked_by(conn, request_id))).approvals
+        if isinstance(slot, Answers):
+            with suppress(NotAvailableError):  # its run has ended
+                await decide(self.store, partial(slot.expire, request_id=request_id), self.desk.wake)
+                await self.desk.send()
 
     # ---- executing them
     async def _handle(self, claim: Claim) -> None:

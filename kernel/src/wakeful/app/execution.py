@@ -127,6 +127,7 @@ class Execution:
         began = clock.monotonic()
         live = Live(own, self.store, self._journal, clock, self._redactor, emit, view, began, parent=parent)
         live.abandoned = view.id in self.runs.forsaken
+        live.wake = self.desk.wake
         if view.parent:
             live.agent = evolve(own, plugins=DelegatedPlugins(own.plugins, live.above))
             live.ended = partial(self._deliver, live)

@@ -7,6 +7,7 @@ from datetime import datetime
 
 from wakeful.cli.output import say, say_red
 from wakeful.cli.runs import when
+from wakeful.loop.plan import BASIS
 from wakeful.store.records import ActionCallRecord, MessageRecord, ModelCallRecord, RunDetail, StepRecord
 from wakeful.types import Call, Opaque, Result, RowKind, RunStatus, Text, Usage, canonical
 
@@ -103,6 +104,8 @@ def _action_call(call: ActionCallRecord, rows: list[MessageRecord]) -> None:
     took = _lasted(call.started_at, call.ended_at)
     say(f"    verdict: {call.verdict or 'none'} · {call.status}{ended}{took}")
     for plugin, *rest in call.reasons:
+        if rest[0] == BASIS:
+            continue
         say(f"    judged by {plugin or 'the kernel'}: {': '.join(filter(None, rest))}")
     if call.approval_id:
         say(f"    approval: {call.approval_id}")

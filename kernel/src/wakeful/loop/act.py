@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from attrs import field, frozen
 
@@ -16,6 +17,9 @@ from wakeful.loop.plan import Planned, ask_people, plan, propose, unplanned
 from wakeful.loop.references import worsened
 from wakeful.types import ActionStarted, Call, CallJudged, Final, Verdict
 from wakeful.waiting import every, outlast, settle, stop, uncancel
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
 
 #: Calls of one step that run at the same time; more wait their turn.
 PARALLEL = 32
@@ -86,7 +90,13 @@ async def _store(live: Live, planned: Sequence[Planned]) -> list[Planned]:
     async with live.store.transaction(durable=once) as tx:
         stored = await ask_people(agent, tx, run, planned)
         now = live.clock.now()
-        await tx.conclude(lambda conn: live.journal.plan(conn, run, stored, now))
+
+        def write(conn: Connection) -> None:
+            live.journal.plan(conn, run, stored, now)
+            for item in stored:
+                live.expires(conn, item.request)
+
+        await tx.conclude(write)
     for item in stored:
         if item.judged.judgement.verdict is not Verdict.ALLOW:
             await live.emit(CallJudged(item.invocation, item.judged.judgement.verdict, item.judged.reason))

@@ -45,6 +45,8 @@ from wakeful.types import (
 )
 
 if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
     from wakeful.loop.close import Put, Work
 
 #: Inner calls of a step that judges see beside the step's own calls: the newest ones. A loop may have
@@ -191,7 +193,12 @@ class Inner:
             async with live.store.transaction(durable=True) as tx:
                 (item,) = await ask_people(agent, tx, live.run, [item])
                 now = live.clock.now()
-                await tx.conclude(lambda conn: live.journal.plan(conn, live.run, [item], now))
+
+                def write(conn: Connection) -> None:
+                    live.journal.plan(conn, live.run, [item], now)
+                    live.expires(conn, item.request)
+
+                await tx.conclude(write)
             return item
         once = item.result is None and not agent.actions[inv.action].reruns
         await self._writing.intent(item.columns(live.run, live.clock.now()), durable=once)

@@ -10,8 +10,7 @@ import asyncio
 import json
 import logging
 import traceback
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from attrs import evolve
@@ -19,37 +18,32 @@ from sqlalchemy import select, update
 
 from wakeful.loop.close import Put, Work, context, finish, merged, unfinished
 from wakeful.loop.codec import load_provenance
+from wakeful.loop.decisions import EXPIRED
 from wakeful.loop.execute import execute
 from wakeful.loop.inner import Inner
 from wakeful.loop.live import Live
 from wakeful.loop.outcomes import outcome
+from wakeful.loop.plan import BASIS, EDITED
 from wakeful.loop.recorded import load_raw, outcome_unknown
 from wakeful.loop.references import worsened
 from wakeful.loop.statements import append_rows, close_nested, guard, save_state
 from wakeful.policy import judge_one
 from wakeful.results import artifacts, attached
-from wakeful.store.tables import action_call, run
+from wakeful.store.tables import action_call
 from wakeful.tools.arguments import check_arguments
 from wakeful.types import (
     ActionEnded,
     ActionResult,
-    ApprovalRequest,
-    Approvals,
     Call,
     FencedError,
     Invocation,
     Json,
-    NotAvailableError,
-    Priority,
     Row,
     RowKind,
-    RunStatus,
     StoreError,
     Text,
     Trust,
     Verdict,
-    WorkItem,
-    canonical,
     failure,
 )
 from wakeful.waiting import outlast, settle, uncancel
@@ -57,56 +51,14 @@ from wakeful.waiting import outlast, settle, uncancel
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from wakeful.store.engine import Store
-    from wakeful.store.transaction import Transaction
 
 log = logging.getLogger("wakeful")
 
-#: Stores a wake-up in a transaction that is under way.
-Wake = Callable[["Connection", WorkItem], None]
+#: Code of a call whose approval rests on rules that have changed.
+VOID = "APPROVAL_VOID"
 
 #: Verdicts that even an approval does not override.
 FINAL = frozenset({Verdict.DENY, Verdict.DEFER})
-
-
-async def decide(
-    store: Store, approvals: Approvals, request_id: str, wake: Wake, *, yes: bool, by: str, args: Json = None
-) -> ApprovalRequest | None:
-    """Settle a request, mark its call and wake its run, in one transaction; None if it was not to be had.
-
-    Raises:
-        NotAvailableError: its run has ended.
-    """
-    with suppress(_LostError):
-        async with store.transaction(durable=True) as tx:
-            return await _decide(tx, approvals, request_id, wake, yes=yes, by=by, args=args)
-    return None
-
-
-class _LostError(Exception):
-    """Somebody else decided first: what the plugin wrote meanwhile is undone."""
-
-
-async def _decide(
-    tx: Transaction, approvals: Approvals, request_id: str, wake: Wake, *, yes: bool, by: str, args: Json
-) -> ApprovalRequest:
-    request = await approvals.settle(tx, request_id, yes=yes, by=by, args=args)
-    if request is None:
-        raise _LostError
-    held = update(action_call).where(action_call.c.key == request.key, action_call.c.status == "held")
-    status = "approved" if yes else "rejected"
-    if await tx.exec(held.values(status=status, args=canonical(request.args))) != 1:
-        raise _LostError
-    (found,) = await tx.all(select(run.c.conversation_id, run.c.status).where(run.c.id == request.run))
-    if RunStatus(found.status).ended:
-        raise NotAvailableError(
-            f"run {request.run} is {found.status}; its call {request.action} can no longer be decided"
-        )
-    item = WorkItem(
-        f"resume:{request.id}", "resume", found.conversation_id, {"run": request.run}, Priority.RESUME
-    )
-    await tx.run(lambda conn: wake(conn, item))
-    return request
 
 
 #: Held calls of a closed step that a person has decided, and whose outcome is not told yet.
@@ -142,7 +94,7 @@ async def carry_out(live: Live) -> None:
     """
     for inv, item in await _decided_calls(live):
         if item["status"] == "rejected":
-            await settle(_record(live, inv, _rejected(), [], "denied"))
+            await settle(_record(live, inv, _rejected(item), [], "denied"))
         else:
             await _approved(live, inv, item)
 
@@ -168,7 +120,7 @@ async def _drop(live: Live) -> None:
     for inv, item in await _decided_calls(live):
         puts: list[Put] = []
         if item["status"] == "rejected":
-            raw, status = _rejected(), "denied"
+            raw, status = _rejected(item), "denied"
         elif item["status"] == "approved":
             raw, status = unfinished("CANCELLED", started=False), "cancelled"
         else:
@@ -176,7 +128,9 @@ async def _drop(live: Live) -> None:
         await _record(live, inv, raw, puts, status)
 
 
-def _rejected() -> ActionResult:
+def _rejected(item: Mapping[str, Json]) -> ActionResult:
+    if item["code"] == EXPIRED:
+        return failure(EXPIRED, "nobody decided about this call in time; it was not executed")
     return failure("REJECTED", "a person rejected this call; it was not executed")
 
 
@@ -219,7 +173,7 @@ async def _approved(live: Live, inv: Invocation, item: Mapping[str, Json]) -> No
     raw = unfinished("CANCELLED", started=False)
     if not cancelled:
         try:
-            raw = live.redactor.result(await _run(live, inv, puts))
+            raw = live.redactor.result(await _run(live, inv, puts, json.loads(item["reasons"])))
             _, cancelled = await outlast(live.journal.result(live.run, inv.key, raw, "executing", puts))
         except asyncio.CancelledError:
             uncancel()
@@ -249,7 +203,9 @@ def _reruns(live: Live, inv: Invocation) -> bool:
     return action is not None and action.reruns
 
 
-async def _run(live: Live, inv: Invocation, puts: list[Put]) -> ActionResult:
+async def _run(
+    live: Live, inv: Invocation, puts: list[Put], reasons: Sequence[Sequence[str]]
+) -> ActionResult:
     action = live.agent.actions.get(inv.action)
     if action is None:
         return failure("ACTION_UNAVAILABLE", f"this agent no longer has an action {inv.action!r}")
@@ -261,6 +217,9 @@ async def _run(live: Live, inv: Invocation, puts: list[Put]) -> ActionResult:
         return judged.invocation.refusal
     if judged.judgement.verdict in FINAL:
         return failure(judged.judgement.code, judged.reason or "policy no longer allows this call")
+    if _void(reasons, judged.basis):
+        said = "the rules about this call have changed since a person was asked; it was not executed"
+        return failure(VOID, f"the approval is void: {said}")
     ctx = context(live, action, inv.key, puts)
     inner = Inner(live, (), Work(resumed=True))
     ctx.bind(inner, inv, live.emit)
@@ -270,6 +229,13 @@ async def _run(live: Live, inv: Invocation, puts: list[Put]) -> ActionResult:
         await outlast(inner.flush())
     live.update(outcomes=(*live.run.outcomes, outcome(inv, result, executed=True)))
     return result
+
+
+def _void(reasons: Sequence[Sequence[str]], basis: str) -> bool:
+    """Whether an approval rests on rules that hold no more; edited arguments rest on today's alone."""
+    if any(kind == EDITED for _, kind, *_ in reasons):
+        return False
+    return next((text for _, kind, text in reasons if kind == BASIS), "") != basis
 
 
 async def _record(live: Live, inv: Invocation, raw: ActionResult, puts: list[Put], status: str) -> None:
@@ -294,12 +260,15 @@ async def _record(live: Live, inv: Invocation, raw: ActionResult, puts: list[Put
     await live.emit(ended)
 
 
+_TOLD = {"sub-agent-result": "The sub-agent answered", "person-answer": "A person answered"}
+
+
 def _row(live: Live, ended: ActionEnded) -> Row:
     run, result = live.run, ended.result
     trust = result.trust or Trust.TRUSTED
     action = live.agent.actions.get(ended.invocation.action)
     kind = action.message_type if action else "action-result"
-    what = "The sub-agent answered" if kind == "sub-agent-result" else "A person decided about"
+    what = _TOLD.get(kind, "A person decided about")
     text = f"{what} the call {ended.invocation.key}:\n\n{ended.text}"
     meta = {"message_type": kind, "turn_added": run.turn, "actions": [ended.invocation.action]}
     meta |= artifacts.meta([result]) | attached.meta([result])

@@ -12,7 +12,21 @@ from wakeful.loop.agent import BuiltAgent
 from wakeful.loop.journal import Journal
 from wakeful.loop.redact import Redactor
 from wakeful.loop.tally import Tally
-from wakeful.types import Answer, Clock, Event, Notice, PluginError, Row, Run, Stepped, Trust, Usage
+from wakeful.types import (
+    Answer,
+    ApprovalRequest,
+    Clock,
+    Event,
+    Notice,
+    PluginError,
+    Priority,
+    Row,
+    Run,
+    Stepped,
+    Trust,
+    Usage,
+    WorkItem,
+)
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -46,6 +60,7 @@ class Live:
         within: tool name to how often it began inside other calls of the run.
         parent: the run that delegated, if it is in progress in this process.
         tally: what the run and those below it have used.
+        wake: stores a wake-up in a transaction that is under way.
         ended: does in the transaction that stores the end of a run what is due with it.
         ancestors: the runs above as they are stored, if they are not in progress here.
         last: the last step of the run; None if it must be read back from the records first.
@@ -67,6 +82,7 @@ class Live:
     cuts: int = 0
     notices: list[str] = field(factory=list)
     abandoned: bool = False
+    wake: Callable[[Connection, WorkItem], None] | None = None
     parent: Live | None = None
     tally: Tally = field(init=False)
     ended: Callable[[Connection, Answer], None] | None = None
@@ -83,6 +99,15 @@ class Live:
         """Make the next view current and return it."""
         self.run = evolve(self.run, now=self.clock.now(), **values)
         return self.run
+
+    def expires(self, conn: Connection, request: ApprovalRequest | None) -> None:
+        """Store the wake-up for the moment at which a request is void, in the transaction that stores it."""
+        if self.wake is not None and request is not None and request.expires is not None:
+            payload = {"request": request.id}
+            item = WorkItem(
+                f"expire:{request.id}", "expire", request.id, payload, Priority.ROUTINE, request.expires
+            )
+            self.wake(conn, item)
 
     def spend(self, usage: Usage) -> None:
         """Count what a model call used."""

@@ -36,6 +36,10 @@ if TYPE_CHECKING:
 
 #: Verdicts that hold a call for a person when an approvals plugin is there.
 HOLDING = frozenset({Verdict.STAGE, Verdict.REQUIRE_APPROVAL})
+#: In the place of a verdict among the stored reasons of a held call: the digest of what they rest on.
+BASIS = "rests_on"
+#: There too: a person has changed the arguments.
+EDITED = "edited"
 
 
 @frozen
@@ -56,6 +60,8 @@ class Planned:
         """Return the row that the journal stores before anything runs."""
         inv, judgement = self.invocation, self.judged.judgement
         reasons = [[a.plugin, a.verdict.name.lower(), a.reason] for a in self.judged.answers]
+        if self.request is not None and self.judged.basis:
+            reasons.append(["", BASIS, self.judged.basis])
         return {
             "key": inv.key,
             "run_id": run.id,
@@ -210,7 +216,7 @@ async def ask_people(agent: BuiltAgent, tx: Tx, run: Run, planned: Sequence[Plan
             out.append(item)
             continue
         try:
-            request = await agent.approvals.ask(tx, run, item.invocation, item.judged.judgement)
+            request = await agent.approvals.ask(tx, run, item.invocation, item.judged.to_ask)
         except Exception as error:  # noqa: BLE001  (whatever a plugin raises, the call must not run)
             reason = f"the request could not be stored ({type(error).__name__}: {error})"
             out.append(evolve(item, status="denied", result=failure("POLICY_DENIED", reason)))

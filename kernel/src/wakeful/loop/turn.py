@@ -243,10 +243,10 @@ def after_calls(live: Live, reply: Reply, acted: Acted) -> Outcome | None:
 
 
 async def _end(live: Live, outcome: Outcome) -> Answer:
-    status, pending = outcome.status, await _pending(live)
+    status, (pending, questions) = outcome.status, await _pending(live)
     # In this order: what was decided after the first look is seen by the second.
     if status is RunStatus.COMPLETED and (pending or await decided(live) or await _answers_follow(live)):
-        status = RunStatus.AWAITING_APPROVAL
+        status = RunStatus.AWAITING_FEEDBACK if questions else RunStatus.AWAITING_APPROVAL
     elif await decided(live):
         outcome = evolve(outcome, error="; ".join(filter(None, (outcome.error, await drop(live)))))
     run, final = live.run, outcome.final
@@ -271,19 +271,21 @@ async def _end(live: Live, outcome: Outcome) -> Answer:
     return answer
 
 
-async def _pending(live: Live) -> tuple[str, ...]:
-    """Return the requests that wait for people, those of sub-agents last."""
+async def _pending(live: Live) -> tuple[tuple[str, ...], bool]:
+    """Return the requests that wait for people, those of sub-agents last; and whether all are questions."""
     own: list[str] = []
+    kinds: set[str] = set()
     if live.agent.approvals is not None:
         try:
-            own = [request.id for request in await live.agent.approvals.pending(live.run.id)]
+            requests = [each for each in await live.agent.approvals.pending(live.run.id) if each.holds]
+            own, kinds = [each.id for each in requests], {each.kind for each in requests}
         except Exception as error:  # noqa: BLE001  (the run gets its end; the journal knows what it held)
             await live.note((PluginError(live.agent.slot("policy_approvals"), "policy_approvals", error),))
             own = await held(live)
     asked: tuple[str, ...] = ()
     if live.agent.delegates:
         asked = await live.store.read(lambda conn: asked_below(conn, live.run.id))
-    return (*own, *asked)
+    return (*own, *asked), kinds == {"question"} and not asked
 
 
 async def _answers_follow(live: Live) -> bool:

@@ -91,6 +91,7 @@ from wakeful.types.prompt import (
     Usage,
 )
 from wakeful.types.protocols import (
+    Answers,
     Approvals,
     BackgroundService,
     Emit,
@@ -153,6 +154,7 @@ __all__ = [
     "AgentType",
     "AgentView",
     "Answer",
+    "Answers",
     "ApprovalRequest",
     "Approvals",
     "Artifact",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Mapping
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from attrs import field, frozen
@@ -265,6 +266,8 @@ class Judgement:
         criteria: for ``AUTO_REVIEW``: what the reviewer is to look at.
         confidence: for ``AUTO_REVIEW``: from which confidence, 0 to 1, a review counts.
         basis: digest of what it rests on, such as the rule that matched; an approval ends with it.
+        assignee: for a call held for a person: who is to decide, beside the agent's approvers.
+        asker_decides: for a call held for a person: whether the user who asked for it may decide too.
     """
 
     verdict: Verdict
@@ -275,11 +278,26 @@ class Judgement:
     criteria: str = ""
     confidence: float = 0.85
     basis: str = ""
+    assignee: str = ""
+    asker_decides: bool = False
 
 
 @frozen
 class ApprovalRequest:
-    """A call held for a person. ``digest`` is the sha256 over the canonical arguments."""
+    """Something that waits for a person.
+
+    Args:
+        id: of the request.
+        key: of the call that it is about.
+        run: id of the run of the call.
+        action: tool name of what the call executes.
+        args: its arguments; after an approval those that the person gave.
+        digest: sha256 over the canonical arguments.
+        status: ``pending``, ``approved``, ``rejected``, ``answered`` or ``expired``.
+        kind: ``approval``, ``draft`` (from ``STAGE``), ``question``, or ``outcome``: somebody is to say
+            whether an interrupted call took effect, which holds no call and so parks no run.
+        expires: when it is void, if it is then undecided.
+    """
 
     id: str
     key: str
@@ -288,6 +306,13 @@ class ApprovalRequest:
     args: Json
     digest: str
     status: str = "pending"
+    kind: str = "approval"
+    expires: datetime | None = None
+
+    @property
+    def holds(self) -> bool:
+        """Whether its run waits for the decision."""
+        return self.kind != "outcome"
 
 
 @frozen

@@ -73,6 +73,7 @@ class AgentView:
         limits: see :class:`Limits`.
         context_tokens: what a request may take at most, the reply included; 0 = the model's window.
         people: whether a plugin stores requests for people, so that a call can wait for one.
+        approvers: who may settle what waits for a person.
     """
 
     name: str
@@ -81,6 +82,7 @@ class AgentView:
     limits: Limits
     context_tokens: int = 0
     people: bool = False
+    approvers: tuple[str, ...] = ()
 
     @property
     def budget(self) -> int:

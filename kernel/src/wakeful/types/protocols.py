@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from attrs import frozen
 
@@ -241,7 +241,23 @@ class Approvals(Protocol):
     async def settle(
         self, tx: Tx, request_id: str, *, yes: bool, by: str, args: Json = None
     ) -> ApprovalRequest | None:
-        """Decide once. Returns the request with its new status, or None if it was not to be had."""
+        """Decide once. Returns the request with its new status, or None if it was not to be had.
+
+        What it has written before it returns None is kept, such as a record of the attempt.
+        """
+        ...
+
+
+@runtime_checkable
+class Answers(Approvals, Protocol):
+    """Approvals that also take answers to questions, and let requests expire."""
+
+    async def answer(self, tx: Tx, request_id: str, *, by: str, answer: Json) -> ApprovalRequest | None:
+        """Answer a question once; None if it was not to be had, or is none. Never an approval."""
+        ...
+
+    async def expire(self, tx: Tx, request_id: str) -> ApprovalRequest | None:
+        """End a request whose time is over; None if it is decided, or its time is not over."""
         ...
 
 

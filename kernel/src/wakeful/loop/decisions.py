@@ -1,0 +1,93 @@
+"""Decisions of people on held calls: recorded once, together with the wake-up of the run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from sqlalchemy import select, update
+
+from wakeful.loop.plan import EDITED
+from wakeful.store.tables import action_call, run
+from wakeful.types import (
+    ApprovalRequest,
+    Json,
+    NotAvailableError,
+    Priority,
+    RunStatus,
+    Tx,
+    WorkItem,
+    canonical,
+)
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from wakeful.store.engine import Store
+    from wakeful.store.transaction import Transaction
+
+#: Stores a wake-up in a transaction that is under way.
+Wake = Callable[["Connection", WorkItem], None]
+
+#: Settles a request in a transaction; None if it was not to be had.
+Settle = Callable[[Tx], Awaitable[ApprovalRequest | None]]
+#: Code of a call that nobody decided in time.
+EXPIRED = "APPROVAL_EXPIRED"
+_YES = frozenset({"approved", "answered"})
+
+
+async def decide(store: Store, settle: Settle, wake: Wake) -> ApprovalRequest | None:
+    """Settle a request, mark its call and wake its run, in one transaction; None if it was not to be had.
+
+    Args:
+        store: the database.
+        settle: what the plugin does; whatever it writes before it gives None is kept.
+        wake: stores the wake-up.
+
+    Raises:
+        NotAvailableError: its run has ended.
+    """
+    with suppress(_LostError):
+        async with store.transaction(durable=True) as tx:
+            request = await settle(tx)
+            return None if request is None else await _decide(tx, request, wake)
+    return None
+
+
+class _LostError(Exception):
+    """Somebody else decided first: what the plugin wrote meanwhile is undone."""
+
+
+async def _decide(tx: Transaction, request: ApprovalRequest, wake: Wake) -> ApprovalRequest:
+    if not request.holds:
+        return request
+    mine = (action_call.c.key == request.key, action_call.c.status == "held")
+    found = await tx.all(select(action_call.c.args, action_call.c.reasons).where(*mine))
+    if not found:
+        raise _LostError
+    values: dict[str, Json] = {"status": "approved" if request.status in _YES else "rejected"}
+    if request.status == "expired":
+        values["code"] = EXPIRED
+    if (args := canonical(request.args)) != found[0].args:
+        edited = canonical([*json.loads(found[0].reasons), ["", EDITED, "a person changed the arguments"]])
+        values |= {"args": args, "reasons": edited}
+    if await tx.exec(update(action_call).where(*mine).values(**values)) != 1:
+        raise _LostError
+    (found,) = await tx.all(select(run.c.conversation_id, run.c.status).where(run.c.id == request.run))
+    if RunStatus(found.status).ended:
+        raise NotAvailableError(
+            f"run {request.run} is {found.status}; its call {request.action} can no longer be decided"
+        )
+    item = WorkItem(
+        f"resume:{request.id}", "resume", found.conversation_id, {"run": request.run}, Priority.RESUME
+    )
+    await tx.run(lambda conn: wake(conn, item))
+    return request
+
+
+def asked_by(conn: Connection, request_id: str) -> str:
+    """Return the agent whose held call a request is about; empty if there is none."""
+    query = select(run.c.agent).join(action_call, action_call.c.run_id == run.c.id)
+    return conn.execute(query.where(action_call.c.approval_id == request_id).limit(1)).scalar() or ""
