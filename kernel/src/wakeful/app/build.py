@@ -91,7 +91,14 @@ class Builder:
         made = self._plugins(plan, where)
         model = self._model(plan, where)
         config = plan.config
-        view = AgentView(config.name, config.model, model.profile, config.limits, config.context_tokens)
+        view = AgentView(
+            config.name,
+            config.model,
+            model.profile,
+            config.limits,
+            config.context_tokens,
+            approvers=config.approvers,
+        )
         try:
             return self._assemble(plan, where, view, model, made)
         except PluginError as error:
@@ -185,7 +192,7 @@ class Builder:
     ) -> BuiltAgent:
         plugins, services = made.hooks, made.services
         approvals = plugins.approvals(view)
-        view = evolve(view, people=approvals is not None, approvers=plan.config.approvers)
+        view = evolve(view, people=approvals is not None)
         offer: Offer = plugins.offer(view) or PlainOffer()
         ordered = self._actions(plan, where, plugins, view, offer)
         layout = plugins.layout(view) or PlainLayout()

@@ -120,6 +120,8 @@ def judgement_of(known: Known, now: datetime) -> Judgement:
         criteria=rule.criteria,
         confidence=rule.confidence,
         basis=known.digest,
+        assignee=rule.assignee,
+        asker_decides=rule.asker_decides,
     )
 
 

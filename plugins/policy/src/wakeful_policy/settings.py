@@ -95,6 +95,12 @@ class Rule:
         default="UTC", validator=_zone, metadata={"help": "of the windows, e.g. `Europe/Zurich`"}
     )
     reason: str = field(default="", metadata={"help": "one line that the model is shown"})
+    assignee: str = field(
+        default="", metadata={"help": "who decides what waits for a person, beside the approvers"}
+    )
+    asker_decides: bool = field(
+        default=False, metadata={"help": "whether the user who asked may decide what waits for a person"}
+    )
 
     def __attrs_post_init__(self) -> None:
         if self.verdict not in VERDICTS:

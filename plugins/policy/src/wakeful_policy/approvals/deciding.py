@@ -1,0 +1,110 @@
+"""Who may settle a request, what is refused and recorded, and the one statement that settles it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Final
+
+from attrs import evolve, frozen
+from sqlalchemy import insert, select, update
+
+from wakeful.types import ApprovalRequest, Json, Tx, canonical, clean, clean_text
+from wakeful_policy.approvals.tables import Stored, attempt, load, request, requests
+
+#: Kinds that are answered; the others are approved or rejected.
+ANSWERED: Final = frozenset({"question", "outcome"})
+#: Characters of a name or an id that are kept of an attempt.
+_KEPT: Final = 200
+
+
+@frozen
+class Wanted:
+    """What somebody wants of a request.
+
+    Args:
+        id: of the request.
+        what: ``approve``, ``reject`` or ``answer``.
+        by: who; empty is nobody.
+        args: of ``approve``: edited arguments, or None.
+        answer: of ``answer``.
+    """
+
+    id: str
+    what: str
+    by: str
+    args: Json = None
+    answer: Json = None
+
+
+def may_decide(stored: Stored, by: str, approvers: Sequence[str]) -> bool:
+    """Whether a person may settle a request."""
+    if not by:
+        return False
+    if by == stored.assignee or by in approvers:
+        return True
+    return by == stored.asker and (stored.asker_decides or stored.kind in ANSWERED)
+
+
+def nobody(stored: Stored, approvers: Sequence[str]) -> bool:
+    """Whether there is nobody who could settle a request."""
+    people = (stored.assignee, stored.asker, *approvers)
+    return not any(may_decide(stored, each, approvers) for each in people)
+
+
+async def find(tx: Tx, request_id: str, agent: str) -> Stored | None:
+    """Return a request of an agent; None if there is none."""
+    query = requests().where(request.c.id == request_id, request.c.agent == agent)
+    rows = await tx.all(query)
+    return load(rows[0]._mapping) if rows else None  # noqa: SLF001  (SQLAlchemy's public name for it)
+
+
+async def refuse(tx: Tx, wanted: Wanted, stored: Stored | None, why: str, now: datetime) -> None:
+    """Record an attempt that is refused."""
+    values = {
+        "conversation_id": stored.conversation if stored else None,
+        "request_id": clean_text(wanted.id)[:_KEPT],
+        "tried_by": clean_text(wanted.by)[:_KEPT],
+        "wanted": wanted.what,
+        "reason": why,
+        "at": now,
+    }
+    await tx.exec(insert(attempt).values(**values))
+
+
+def refusal(wanted: Wanted, stored: Stored | None, approvers: Sequence[str], now: datetime) -> str:
+    """Return why a wish is refused; empty if it is not."""
+    if stored is None:
+        return "there is no such request"
+    answered = stored.kind in ANSWERED
+    reasons = {
+        "not this person's to decide": not may_decide(stored, wanted.by, approvers),
+        f"already {stored.status}": stored.status != "pending",
+        "its time is over": stored.expires_at is not None and now >= stored.expires_at,
+        "an answer is no approval": wanted.what == "answer" and not answered,
+        "it is answered, not approved": wanted.what == "approve" and answered,
+        "it is answered, not rejected": wanted.what == "reject" and stored.kind == "outcome",
+        "the edited arguments are no object": not isinstance(wanted.args, Mapping | None),
+    }
+    return next((reason for reason, holds in reasons.items() if holds), "")
+
+
+async def claim(tx: Tx, stored: Stored, wanted: Wanted, status: str, now: datetime) -> ApprovalRequest | None:
+    """Settle a pending request by compare-and-swap; None if somebody was faster."""
+    args = None if wanted.args is None else clean(dict(wanted.args))
+    values: dict[str, Json] = {
+        "status": status,
+        "decided_by": clean_text(wanted.by),
+        "decided_at": now,
+        "decided_args": None if args is None else canonical(args),
+        "answer": canonical(clean(wanted.answer)) if wanted.what == "answer" else None,
+    }
+    pending = update(request).where(request.c.id == stored.id, request.c.status == "pending")
+    if await tx.exec(pending.values(**values)) != 1:
+        return None
+    return evolve(stored, status=status, decided_args=args).public()
+
+
+async def asked_already(tx: Tx, key: str, kind: str) -> bool:
+    """Whether there is a request of a kind about a call."""
+    return bool(await tx.all(select(request.c.id).where(request.c.key == key, request.c.kind == kind)))

@@ -1,0 +1,56 @@
+"""Where the values of a call came from, as a card shows it, by literal matching."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from wakeful.types import Invocation, Json, RowKind, Run, Trust
+
+#: Rows that are the model's own words, or the kernel's; they are no source.
+_OWN = frozenset({RowKind.ASSISTANT, RowKind.STATE, RowKind.NOTE})
+
+
+def origins(run: Run, inv: Invocation) -> list[dict[str, Json]]:
+    """Return, for each value among the arguments, where it came from.
+
+    Each has ``argument`` (its path), ``from`` (``user``, ``outside``, ``conversation``, ``reference`` or
+    ``model``), and of what was read also ``source``, ``trust`` and, of a row, its ``row``. What stands
+    neither in the user's words nor in anything that was read is the model's.
+    """
+    referred = {each.argument: each for each in inv.provenance}
+    found: list[dict[str, Json]] = []
+    for path, value in _leaves("", inv.args):
+        reference = referred.get(re.split(r"[.\[]", path, maxsplit=1)[0])
+        if reference is not None:
+            of = {"source": reference.source or reference.reference, "trust": reference.trust.label}
+            found.append({"argument": path, "from": "reference", **of})
+        else:
+            found.append({"argument": path, **_origin(run, value)})
+    return found
+
+
+def _origin(run: Run, value: str) -> dict[str, Json]:
+    pattern = re.compile(rf"(?<!\w){re.escape(value.casefold())}(?!\w)")
+    if pattern.search(run.user_words.casefold()):
+        return {"from": "user"}
+    read = [row for row in run.rows if row.kind not in _OWN and pattern.search(row.text.casefold())]
+    if not read:
+        return {"from": "model"}
+    worst = max(reversed(read), key=lambda row: row.trust)
+    kind = "conversation" if worst.trust is Trust.TRUSTED else "outside"
+    source = worst.source or str(worst.kind)
+    return {"from": kind, "source": source, "trust": worst.trust.label, "row": worst.seq}
+
+
+def _leaves(path: str, value: Json) -> Iterator[tuple[str, str]]:
+    if isinstance(value, Mapping):
+        for name, item in value.items():
+            yield from _leaves(f"{path}.{name}" if path else str(name), item)
+    elif isinstance(value, list | tuple):
+        for place, item in enumerate(value):
+            yield from _leaves(f"{path}[{place}]", item)
+    elif isinstance(value, bool):
+        yield path, "true" if value else "false"
+    elif value is not None and str(value).strip():
+        yield path, str(value).strip()
