@@ -1,0 +1,117 @@
+"""``wakeful approvals``, as users run it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from wakeful.cli.main import main
+
+CONFIG = """
+[store]
+url = "sqlite:///wakeful.db"
+
+[plugins]
+enable = ["policy", "approvals"]
+
+[agents.desk]
+model = "replay:script.jsonl"
+actions = ["tools:*"]
+approvers = ["ana"]
+
+[[agents.desk.plugins.policy.rules]]
+action = "pay"
+verdict = "require_approval"
+reason = "money leaves the house"
+"""
+TOOLS = '''
+from pathlib import Path
+
+from wakeful import action
+
+
+@action(effect="external", output_trust="trusted")
+def pay(euros: int, to: str) -> str:
+    """Pay."""
+    with Path("paid.txt").open("a", encoding="utf-8") as file:
+        file.write(f"{euros} {to}\\n")
+    return "paid"
+'''
+PAY = {"text": "Let me ask.", "calls": [{"tool": "pay", "args": {"euros": 5, "to": "DE-1\u001b[2J"}}]}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Path:
+    replies = [PAY, {"text": "I have asked."}, {"text": "All done."}]
+    (tmp_path / "wakeful.toml").write_text(CONFIG)
+    (tmp_path / "tools.py").write_text(TOOLS)
+    (tmp_path / "script.jsonl").write_text("".join(json.dumps(reply) + "\n" for reply in replies))
+    monkeypatch.chdir(tmp_path)
+    main(["run", "desk", "Pay 5 euros", "--user", "bob"])
+    capsys.readouterr()
+    return tmp_path
+
+
+def said(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
+    code = main(["approvals", *words])
+    streams = capsys.readouterr()
+    return code, streams.out + streams.err
+
+
+def waiting(capsys: pytest.CaptureFixture[str]) -> Any:
+    main(["approvals", "list", "--json"])
+    (request,) = json.loads(capsys.readouterr().out)["requests"]
+    return request
+
+
+def test_a_card_shows_the_arguments_and_where_they_came_from(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    request = waiting(capsys)
+    code, text = said(capsys, "list")
+    assert code == 0
+    assert f"{request['card']}, agent desk for bob" in text
+    assert "euros = 5  (from the user's words)" in text
+    assert "(written by the model)" in text
+    assert "why: money leaves the house" in text
+    assert "\x1b" not in text
+    _, text = said(capsys, "show", request["id"])
+    assert f"sha256 of the arguments: {request['digest']}" in text
+
+
+def test_approving_runs_the_call_and_prints_what_its_run_says(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    request = waiting(capsys)["id"]
+    code, text = said(capsys, "approve", request, "--as", "eve")
+    assert code == 2
+    assert "not for 'eve' to decide" in text
+    assert not (folder / "paid.txt").exists()
+    code, text = said(capsys, "approve", request, "--as", "ana", "--args", '{"euros": 4, "to": "DE-2"}')
+    assert (code, text) == (0, f"{request}: approved\nAll done.\n")
+    assert (folder / "paid.txt").read_text(encoding="utf-8") == "4 DE-2\n"
+    _, text = said(capsys, "show", request)
+    assert "'eve' wanted to approve: not this person's to decide" in text
+    assert "[approved by ana]" in text
+    assert said(capsys, "list") == (0, "nothing waits for a person\n")
+
+
+def test_rejecting_runs_nothing(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, text = said(capsys, "reject", waiting(capsys)["id"], "--as", "ana")
+    assert code == 0
+    assert "All done." in text
+    assert not (folder / "paid.txt").exists()
+
+
+def test_mistakes_are_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    request = waiting(capsys)["id"]
+    code, text = said(capsys, "show", f"{request}x")
+    assert (code, request in text) == (2, True)
+    code, text = said(capsys, "approve", request, "--args", "[1]")
+    assert (code, "--args: expected a JSON object" in text) == (2, True)
+    code, text = said(capsys, "answer", request, "yes", "--as", "ana")
+    assert code == 2
+    assert waiting(capsys)["status"] == "pending"
