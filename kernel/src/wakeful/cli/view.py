@@ -22,6 +22,7 @@ from wakeful.types import (
     Json,
     MessageChanged,
     Notice,
+    PersonAsked,
     PrefixBreak,
     ReplyReceived,
     RunStarted,
@@ -79,6 +80,8 @@ class TurnView:
             case CallJudged():
                 verdict = event.verdict.name.lower()
                 self.progress.line(f"  {called(event.invocation)}: {verdict}: {event.reason}".rstrip(": "))
+            case PersonAsked():
+                self.progress.during(f"asking a person: {event.request.id}")
             case ActionStarted():
                 self._end_line()
                 self.progress.line(f"  {called(event.invocation)}")

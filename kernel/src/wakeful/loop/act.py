@@ -15,7 +15,7 @@ from wakeful.loop.inner import Inner
 from wakeful.loop.live import Live
 from wakeful.loop.plan import Planned, ask_people, plan, propose, unplanned
 from wakeful.loop.references import worsened
-from wakeful.types import ActionStarted, Call, CallJudged, Final, Verdict
+from wakeful.types import ActionStarted, Call, CallJudged, Final, PersonAsked, Verdict
 from wakeful.waiting import every, outlast, settle, stop, uncancel
 
 if TYPE_CHECKING:
@@ -100,6 +100,8 @@ async def _store(live: Live, planned: Sequence[Planned]) -> list[Planned]:
     for item in stored:
         if item.judged.judgement.verdict is not Verdict.ALLOW:
             await live.emit(CallJudged(item.invocation, item.judged.judgement.verdict, item.judged.reason))
+        if item.request is not None:
+            await live.emit(PersonAsked(run.id, item.request))
     return stored
 
 

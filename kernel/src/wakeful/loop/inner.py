@@ -36,6 +36,7 @@ from wakeful.types import (
     Invocation,
     Json,
     Judgement,
+    PersonAsked,
     Provenance,
     Referred,
     Run,
@@ -199,6 +200,8 @@ class Inner:
                     live.expires(conn, item.request)
 
                 await tx.conclude(write)
+            if item.request is not None:
+                await live.emit(PersonAsked(live.run.id, item.request))
             return item
         once = item.result is None and not agent.actions[inv.action].reruns
         await self._writing.intent(item.columns(live.run, live.clock.now()), durable=once)

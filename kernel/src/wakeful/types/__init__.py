@@ -3,7 +3,6 @@
 from wakeful.types.actions import (
     Action,
     ActionResult,
-    ApprovalRequest,
     Directive,
     ErrorRecovery,
     Expiration,
@@ -17,6 +16,7 @@ from wakeful.types.actions import (
     tool_name,
 )
 from wakeful.types.agent import PAYLOAD, ActionChange, AgentView, Limits, Retry
+from wakeful.types.approvals import ApprovalRequest
 from wakeful.types.artifacts import Artifact, ContentWriter, Files, Medium, Spooled
 from wakeful.types.context import ActionContext, Called
 from wakeful.types.deciding import (
@@ -63,6 +63,7 @@ from wakeful.types.events import (
     Event,
     MessageChanged,
     Notice,
+    PersonAsked,
     PrefixBreak,
     ReplyReceived,
     RunEnded,
@@ -219,6 +220,7 @@ __all__ = [
     "Opaque",
     "Outcome",
     "Param",
+    "PersonAsked",
     "Phase",
     "PluginError",
     "PrefixBreak",

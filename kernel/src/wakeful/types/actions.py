@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Mapping
-from datetime import datetime
 from typing import TYPE_CHECKING
 
 from attrs import field, frozen
@@ -280,39 +279,6 @@ class Judgement:
     basis: str = ""
     assignee: str = ""
     asker_decides: bool = False
-
-
-@frozen
-class ApprovalRequest:
-    """Something that waits for a person.
-
-    Args:
-        id: of the request.
-        key: of the call that it is about.
-        run: id of the run of the call.
-        action: tool name of what the call executes.
-        args: its arguments; after an approval those that the person gave.
-        digest: sha256 over the canonical arguments.
-        status: ``pending``, ``approved``, ``rejected``, ``answered`` or ``expired``.
-        kind: ``approval``, ``draft`` (from ``STAGE``), ``question``, or ``outcome``: somebody is to say
-            whether an interrupted call took effect, which holds no call and so parks no run.
-        expires: when it is void, if it is then undecided.
-    """
-
-    id: str
-    key: str
-    run: str
-    action: str
-    args: Json
-    digest: str
-    status: str = "pending"
-    kind: str = "approval"
-    expires: datetime | None = None
-
-    @property
-    def holds(self) -> bool:
-        """Whether its run waits for the decision."""
-        return self.kind != "outcome"
 
 
 @frozen

@@ -5,6 +5,7 @@ from __future__ import annotations
 from attrs import frozen
 
 from wakeful.types.actions import ActionResult, Invocation
+from wakeful.types.approvals import ApprovalRequest
 from wakeful.types.enums import Verdict
 from wakeful.types.prompt import Break, Reply
 from wakeful.types.run import Answer
@@ -79,6 +80,14 @@ class CallJudged:
 
 
 @frozen
+class PersonAsked:
+    """A request for a person is stored; for channels that notify people."""
+
+    run_id: str
+    request: ApprovalRequest
+
+
+@frozen
 class ActionStarted:
     """An action is about to run."""
 
@@ -136,6 +145,7 @@ Event = (
     | ReplyReceived
     | PrefixBreak
     | CallJudged
+    | PersonAsked
     | ActionStarted
     | ActionEnded
     | MessageChanged

@@ -10,12 +10,12 @@ from attrs import frozen
 from wakeful.types.actions import (
     Action,
     ActionResult,
-    ApprovalRequest,
     Invocation,
     Judgement,
     Offered,
 )
 from wakeful.types.agent import AgentView
+from wakeful.types.approvals import ApprovalRequest
 from wakeful.types.context import ActionContext
 from wakeful.types.enums import Phase, Trust
 from wakeful.types.events import Delta

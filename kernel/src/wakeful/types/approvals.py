@@ -1,0 +1,42 @@
+"""What waits for a person."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from attrs import frozen
+
+from wakeful.types.json import Json
+
+
+@frozen
+class ApprovalRequest:
+    """Something that waits for a person.
+
+    Args:
+        id: of the request.
+        key: of the call that it is about.
+        run: id of the run of the call.
+        action: tool name of what the call executes.
+        args: its arguments; after an approval those that the person gave.
+        digest: sha256 over the canonical arguments.
+        status: ``pending``, ``approved``, ``rejected``, ``answered`` or ``expired``.
+        kind: ``approval``, ``draft`` (from ``STAGE``), ``question``, or ``outcome``: somebody is to say
+            whether an interrupted call took effect, which holds no call and so parks no run.
+        expires: when it is void, if it is then undecided.
+    """
+
+    id: str
+    key: str
+    run: str
+    action: str
+    args: Json
+    digest: str
+    status: str = "pending"
+    kind: str = "approval"
+    expires: datetime | None = None
+
+    @property
+    def holds(self) -> bool:
+        """Whether its run waits for the decision."""
+        return self.kind != "outcome"
