@@ -10,7 +10,7 @@ from sqlalchemy import select
 
 from wakeful.app.desk import Desk
 from wakeful.loop.agent import BuiltAgent
-from wakeful.loop.decisions import Settle, asked_by, decide
+from wakeful.loop.decisions import Settle, asked_by, decide, expiring
 from wakeful.store.engine import Store
 from wakeful.store.tables import run
 from wakeful.types import (
@@ -95,6 +95,8 @@ class ApprovalDesk:
         request = await decide(self.store, settle, self.desk.wake)
         if request is not None:
             await self.desk.send()
+            if request.expires is not None:
+                await self.desk.runtime.cancel(expiring(request.id))
             return request
         open_ids = [request.id for request in await self.list()]
         msg = f"request {request_id!r} is unknown, already decided, or not for {by!r} to decide"

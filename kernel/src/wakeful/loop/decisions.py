@@ -38,6 +38,11 @@ EXPIRED = "APPROVAL_EXPIRED"
 _YES = frozenset({"approved", "answered"})
 
 
+def expiring(request_id: str) -> str:
+    """Return the id of the work item that ends a request when its time is over."""
+    return f"expire:{request_id}"
+
+
 async def decide(store: Store, settle: Settle, wake: Wake) -> ApprovalRequest | None:
     """Settle a request, mark its call and wake its run, in one transaction; None if it was not to be had.
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import define, evolve, field
 
 from wakeful.loop.agent import BuiltAgent
+from wakeful.loop.decisions import expiring
 from wakeful.loop.journal import Journal
 from wakeful.loop.redact import Redactor
 from wakeful.loop.tally import Tally
@@ -105,7 +106,7 @@ class Live:
         if self.wake is not None and request is not None and request.expires is not None:
             payload = {"request": request.id}
             item = WorkItem(
-                f"expire:{request.id}", "expire", request.id, payload, Priority.ROUTINE, request.expires
+                expiring(request.id), "expire", request.id, payload, Priority.ROUTINE, request.expires
             )
             self.wake(conn, item)
 
