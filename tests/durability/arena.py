@@ -14,8 +14,8 @@ from sqlalchemy import Connection, select
 
 import wakeful
 from tests.durability.children import LIMIT_S, Ended, Process, fork
+from tests.durability.people import desk
 from tests.durability.world import Effects
-from tests.toys import Desk
 from wakeful import ActionContext, Agent, App, action
 from wakeful.runtime import claims
 from wakeful.store.engine import Store
@@ -111,7 +111,7 @@ class World:
 
         async def work() -> Any:
             claims.AFFINITY_S = 0.0
-            plan = Agent(model=model, actions=self.actions(seconds), plugins=[Desk], store=self.url)
+            plan = Agent(model=model, actions=self.actions(seconds), store=self.url, **desk())
             async with asyncio.timeout(LIMIT_S * 3), wakeful.open(plan) as app:
                 app.runtime.lease_s = lease_s
                 return await doing(app)

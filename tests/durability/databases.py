@@ -13,7 +13,9 @@ from attrs import define, field
 from sqlalchemy import create_engine, make_url
 from sqlalchemy import text as sql
 
+from tests.durability.people import lineages
 from wakeful.store.engine import Store
+from wakeful.store.maintain import upgrade
 from wakeful.system import SystemClock
 from wakeful.testing.databases import migrated
 
@@ -47,6 +49,8 @@ class OnSqlite(Databases):
 
     def __attrs_post_init__(self) -> None:
         self._template = migrated(self.folder / "template.db")
+        if lineages():
+            upgrade(f"sqlite:///{self._template}", lineages())
 
     def make(self, name: str) -> str:
         """Copy the template."""
@@ -74,7 +78,9 @@ class OnPostgresql(Databases):
         self._admin(f'CREATE DATABASE "{self._prefix}"')
 
         async def migrate() -> None:
-            store = await Store.open(self._url(self._prefix), clock=SystemClock(), files=None)
+            store = await Store.open(
+                self._url(self._prefix), lineages=lineages(), clock=SystemClock(), files=None
+            )
             await store.close()
 
         asyncio.run(migrate())

@@ -68,7 +68,8 @@ def _run(conn: Connection) -> Iterator[str]:
 
 
 def _work(conn: Connection) -> Iterator[str]:
-    statuses = Counter(conn.execute(select(work_item.c.status)).scalars())
+    own = select(work_item.c.status).where(work_item.c.kind != "expire")  # cancelled by the decision, or left
+    statuses = Counter(conn.execute(own).scalars())
     if set(statuses) - {"done"}:
         yield f"work items are {dict(statuses)}"
     if conn.execute(select(inbox.c.id).where(inbox.c.taken == 0)).first():

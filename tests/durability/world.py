@@ -11,7 +11,7 @@ from pathlib import Path
 
 from attrs import define
 
-from tests.toys import Desk
+from tests.durability.people import desk
 from wakeful import ActionContext, ActionResult, Agent, action
 from wakeful.types import Action, Call, Emit, Item, Profile, Reply, Request, Stop, Text, Usage, canonical
 
@@ -131,4 +131,4 @@ def reply_to(items: Sequence[Item]) -> Reply:
 
 def agent(url: str, effects: Effects) -> Agent:
     """Return the agent over a database and a world."""
-    return Agent(model=Memoryless(), actions=actions(effects), plugins=[Desk], store=url)
+    return Agent(model=Memoryless(), actions=actions(effects), store=url, **desk())
