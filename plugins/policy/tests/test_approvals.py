@@ -8,10 +8,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from sqlalchemy import create_engine
 
 from wakeful import Agent, action
 from wakeful.testing import Database, PluginConformance, ScriptedModel, say, shown
-from wakeful.types import ApprovalRequest, Json, NotAvailableError, NotFoundError, RunStatus
+from wakeful.types import ApprovalRequest, Json, NotAvailableError, NotFoundError, PersonAsked, RunStatus
+from wakeful_policy.approvals.tables import metadata
 
 RULE = {"action": "pay", "verdict": "require_approval", "reason": "money leaves the house"}
 paid: list[tuple[int, str]] = []
@@ -45,9 +49,14 @@ def _nothing_paid() -> None:
 
 
 def agent(
-    *replies: Any, rules: Sequence[Json] = (RULE,), approvers: Sequence[str] = ("ana",), **settings: Json
+    *replies: Any,
+    rules: Sequence[Json] = (RULE,),
+    approvers: Sequence[str] = ("ana",),
+    name: str = "agent",
+    **settings: Json,
 ) -> Agent:
     return Agent(
+        name=name,
         model=ScriptedModel(list(replies)),
         actions=[pay, mail],
         plugins=["policy", "approvals"],
@@ -268,3 +277,79 @@ async def test_requests_go_with_their_conversation(wakeful_app: Any, store: Data
         await app.forget("c")
     assert store.rows("select id from approvals_request") == []
     assert store.rows("select number from approvals_attempt") == []
+
+
+def test_the_migration_makes_the_tables_of_the_code(store: Database) -> None:
+    engine = create_engine(store.url)
+    with engine.connect() as connection:
+
+        def mine(name: str | None, kind: str, _: object) -> bool:
+            return kind != "table" or name in metadata.tables
+
+        context = MigrationContext.configure(connection, opts={"include_name": mine})
+        assert compare_metadata(context, metadata) == []
+    engine.dispose()
+
+
+async def test_a_call_of_a_sub_agent_waits_for_its_own_approvers(wakeful_app: Any) -> None:
+    child = agent(PAY, "Held.", "Paid.", name="kid")
+    chief = Agent(
+        model=ScriptedModel([say(calls=[("delegate_to_kid", {"message": "Pay."})]), "I wait.", "All done."]),
+        name="chief",
+        sub_agents=[child],
+    )
+    async with wakeful_app(chief) as app:
+        answer = await app.send("chief", "Go", conversation="c", user="bob")
+        (held,) = answer.pending
+        with pytest.raises(NotFoundError):
+            await app.approvals.approve(held, by="bob")
+        await app.approvals.approve(held, by="ana")
+        for _ in range(500):
+            answer = await app.resume(answer.run_id)
+            if answer.status.ended:
+                break
+            await asyncio.sleep(0.01)
+    assert (answer.text, paid) == ("All done.", [(50, "DE-4711")])
+
+
+async def test_two_parked_runs_of_one_conversation_and_a_turn_in_between(wakeful_app: Any) -> None:
+    desk = agent(PAY, "Asked.", "Hello.", PAY, "Asked again.", "Paid the second.", "Paid the first.")
+    async with wakeful_app(desk) as app:
+        first = await app.send("agent", "Pay", conversation="c")
+        assert (await app.send("agent", "Hi", conversation="c")).text == "Hello."
+        second = await app.send("agent", "Pay once more", conversation="c")
+        await app.approvals.approve(second.pending[0], by="ana")
+        assert (await app.resume(second.run_id)).text == "Paid the second."
+        await app.approvals.approve(first.pending[0], by="ana")
+        assert (await app.resume(first.run_id)).text == "Paid the first."
+    assert len(paid) == 2
+
+
+async def test_requests_of_one_step_are_decided_one_by_one(wakeful_app: Any) -> None:
+    both = say(calls=[("pay", {"euros": 1, "to": "A"}), ("pay", {"euros": 2, "to": "B"})])
+    async with wakeful_app(agent(both, "Asked.", "One is paid.", "The other is not.")) as app:
+        parked = await app.send("agent", "Pay both")
+        one, other = parked.pending
+        await app.approvals.approve(one, by="ana")
+        answer = await app.resume(parked.run_id)
+        assert (answer.status, answer.pending) == (RunStatus.AWAITING_APPROVAL, (other,))
+        await app.approvals.reject(other, by="ana")
+        assert (await app.resume(parked.run_id)).status is RunStatus.COMPLETED
+    assert paid == [(1, "A")]
+
+
+async def test_a_draft_is_confirmed_later(wakeful_app: Any) -> None:
+    async with wakeful_app(agent(PAY, "A draft.", "Sent.", rules=[{**RULE, "verdict": "stage"}])) as app:
+        parked = await app.send("agent", "Pay")
+        (draft,) = await app.approvals.list()
+        assert draft.kind == "draft"
+        await app.approvals.approve(draft.id, by="ana")
+        assert (await app.resume(parked.run_id)).text == "Sent."
+    assert paid == [(50, "DE-4711")]
+
+
+async def test_whoever_streams_a_run_hears_that_a_person_is_asked(wakeful_app: Any) -> None:
+    async with wakeful_app(agent(PAY, "Asked.")) as app:
+        events = [event async for event in app.stream("agent", "Pay")]
+    (told,) = [event for event in events if isinstance(event, PersonAsked)]
+    assert told.request.id in events[-1].answer.pending

@@ -27,6 +27,7 @@ from wakeful.types import (
     Verdict,
     canonical,
     clean,
+    clean_text,
     digest,
 )
 from wakeful_policy.approvals.deciding import (
@@ -172,7 +173,7 @@ class ApprovalsPlugin:
             action=inv.action,
             args=args,
             digest=digest(canonical(args)),
-            reason=judgement.reason,
+            reason=clean_text(judgement.reason),
             basis=judgement.basis,
             provenance=origins(run, inv),
             expected=schema,

@@ -1,0 +1,80 @@
+"""The same on PostgreSQL. Set WAKEFUL_TEST_POSTGRESQL to the URL of a database that may be emptied."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from typing import Any
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from sqlalchemy import Engine, create_engine, select, text
+
+import wakeful
+from wakeful import Agent, action
+from wakeful.testing import FakeClock, FakeIds, ScriptedModel, say
+from wakeful.types import ApprovalRequest
+from wakeful_policy.approvals.tables import attempt, metadata, request
+
+URL = os.environ.get("WAKEFUL_TEST_POSTGRESQL", "")
+pytestmark = pytest.mark.skipif(not URL, reason="WAKEFUL_TEST_POSTGRESQL is not set")
+
+
+def engine() -> Engine:
+    return create_engine(URL.replace("postgresql://", "postgresql+psycopg://", 1))
+
+
+@pytest.fixture
+def url() -> str:
+    emptied = engine()
+    with emptied.begin() as connection:
+        connection.execute(text("DROP SCHEMA public CASCADE"))
+        connection.execute(text("CREATE SCHEMA public"))
+    emptied.dispose()
+    return URL
+
+
+async def test_requests_are_stored_decided_once_and_forgotten(
+    url: str, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # the folder of large contents is made where the process runs
+    paid: list[str] = []
+
+    @action(effect="external", output_trust="trusted")
+    async def pay(to: str) -> str:
+        """Pay."""
+        paid.append(to)
+        return "paid"
+
+    replies = [say(calls=[("pay", {"to": "größer \0"})]), "Asked.", "Paid."]
+    people = [f"p{number}" for number in range(20)]
+    desk = Agent(
+        model=ScriptedModel(replies),
+        actions=[pay],
+        plugins=["policy", "approvals"],
+        approvers=people,
+        store=url,
+    )
+    async with wakeful.open(desk, clock=FakeClock(), ids=FakeIds()) as app:
+        parked = await app.send("agent", "Pay", conversation="c")
+        tries = (app.approvals.approve(parked.pending[0], by=person) for person in ["eve \0", *people])
+        outcomes = await asyncio.gather(*tries, return_exceptions=True)
+        assert sum(isinstance(each, ApprovalRequest) for each in outcomes) == 1
+        assert (await app.resume(parked.run_id)).text == "Paid."
+        assert len(paid) == 1
+        tried = await app.store.read(lambda conn: conn.execute(select(attempt)).all())
+        assert len(tried) == 20
+        await app.forget("c")
+        for table in (request, attempt):
+            found = await app.store.read(lambda conn, table=table: conn.execute(select(table)).all())
+            assert found == []
+    looking = engine()
+    with looking.connect() as connection:
+
+        def mine(name: str | None, kind: str, _: object) -> bool:
+            return kind != "table" or name in metadata.tables
+
+        context = MigrationContext.configure(connection, opts={"include_name": mine})
+        assert compare_metadata(context, metadata) == []
+    looking.dispose()
