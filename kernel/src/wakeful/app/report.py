@@ -88,6 +88,8 @@ def _warnings(agent: BuiltAgent, plan: Blueprint) -> list[str]:
         )
     if outside and agent.plugins.slot_owner("result_envelope") is None:
         found.append(f"no plugin marks outside text as data; it comes from: {', '.join(outside)}")
+    if agent.approvals is not None and not agent.view.approvers:
+        found.append("approvers names nobody: only an assignee, or an asker where a rule says so, can decide")
     if agent.approvals is None and agent.plugins.impls("policy_verdict"):
         found.append("no plugin stores approvals: whatever needs one is denied")
     return found

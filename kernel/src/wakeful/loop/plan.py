@@ -198,6 +198,9 @@ def planned_as(agent: BuiltAgent, judged: Judged) -> Planned:
     if inv.refusal is not None:
         return Planned(judged, "refused", inv.refusal)
     verdict = judged.judgement.verdict
+    if verdict is Verdict.ALLOW and agent.actions[inv.action].asks_person:
+        verdict, reason = Verdict.REQUIRE_APPROVAL, "a person is asked, and the answer follows"
+        judged = evolve(judged, judgement=evolve(judged.judgement, verdict=verdict, reason=reason))
     if verdict is Verdict.ALLOW:
         return Planned(judged, "intended")
     held = verdict in HOLDING and agent.approvals is not None

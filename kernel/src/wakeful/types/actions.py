@@ -180,6 +180,7 @@ class Action:
             ``media``.
         expiration: how results age; None = the default of their message type.
         directives_allowed: whether its directives are shown.
+        asks_person: it runs only once a person has answered: where it is allowed, it is held.
         message_type: ``action-result``, or another kind for results of loops and sub-agents.
         owner: who declared it (plugin or module), named in collisions.
     """
@@ -207,6 +208,7 @@ class Action:
     spill_kind: str = ""
     expiration: Expiration | None = None
     directives_allowed: bool = True
+    asks_person: bool = False
     message_type: str = "action-result"
     owner: str = ""
 

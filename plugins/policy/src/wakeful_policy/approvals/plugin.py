@@ -79,13 +79,6 @@ class ApprovalsPlugin:
         return (ask_person(self._answered, NAME),) if self._settings.ask else ()
 
     @hookimpl
-    def policy_verdict(self, proposal: Invocation, action: Action) -> Judgement | None:
-        """Hold questions until a person has answered."""
-        if proposal.action != ASK or action.owner != NAME:
-            return None
-        return Judgement(Verdict.REQUIRE_APPROVAL, "the question is put to a person, and the answer follows")
-
-    @hookimpl
     def result_stages(self, agent: AgentView) -> Sequence[Stage]:
         """Ask people about calls whose outcome nobody knows."""
         return (OutcomeStage(agent.name, self._services),)

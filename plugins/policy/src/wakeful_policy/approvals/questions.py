@@ -58,7 +58,7 @@ def ask_person(find: Find, owner: str) -> Action:
         by, answer = found
         return ActionResult(outputs={"answer": answer}, message=f"{by} answered")
 
-    return evolve(ask_person, owner=owner, message_type="person-answer")
+    return evolve(ask_person, owner=owner, asks_person=True, message_type="person-answer")
 
 
 def expected(args: Mapping[str, Json]) -> dict[str, Json]:
