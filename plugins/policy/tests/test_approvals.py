@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sqlite3
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -181,3 +183,17 @@ async def test_whoever_streams_a_run_hears_that_a_person_is_asked(agent: Any, wa
         events = [event async for event in app.stream("agent", "Pay")]
     (told,) = [event for event in events if isinstance(event, PersonAsked)]
     assert told.request.id in events[-1].answer.pending
+
+
+async def test_arguments_that_were_changed_behind_the_request_are_not_approved(
+    agent: Any, paid: Any, wakeful_app: Any, store: Database
+) -> None:
+    async with wakeful_app(agent(PAY, "Asked.")) as app:
+        parked = await app.send("agent", "Pay")
+    with closing(sqlite3.connect(store.path)) as connection, connection:
+        connection.execute("""update approvals_request set args = '{"euros":5000,"to":"EVE"}'""")
+    async with wakeful_app(agent()) as app:
+        with pytest.raises(NotFoundError):
+            await app.approvals.approve(parked.pending[0], by="ana")
+    assert paid == []
+    assert attempts(store)[-1][2] == "the stored arguments are not those that were asked about"

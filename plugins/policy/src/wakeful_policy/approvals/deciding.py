@@ -9,7 +9,7 @@ from typing import Final
 from attrs import evolve, frozen
 from sqlalchemy import insert, select, update
 
-from wakeful.types import ApprovalRequest, Json, Tx, canonical, clean, clean_text
+from wakeful.types import ApprovalRequest, Json, Tx, canonical, clean, clean_text, digest
 from wakeful_policy.approvals.tables import Stored, attempt, load, request, requests
 
 #: Kinds that are answered; the others are approved or rejected.
@@ -84,6 +84,8 @@ def refusal(wanted: Wanted, stored: Stored | None, approvers: Sequence[str], now
         "an answer is no approval": wanted.what == "answer" and not answered,
         "it is answered, not approved": wanted.what == "approve" and answered,
         "it is answered, not rejected": wanted.what == "reject" and stored.kind == "outcome",
+        "the stored arguments are not those that were asked about": digest(canonical(stored.args))
+        != stored.digest,
         "the edited arguments are no object": not isinstance(wanted.args, Mapping | None),
     }
     return next((reason for reason, holds in reasons.items() if holds), "")

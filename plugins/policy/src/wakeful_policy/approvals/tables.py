@@ -24,7 +24,7 @@ from sqlalchemy import (
 )
 
 from wakeful.store.columns import UTCDateTime
-from wakeful.types import ApprovalRequest, Json, Lineage
+from wakeful.types import ApprovalRequest, Json, Lineage, canonical, digest
 
 #: The migrations that make the tables.
 LINEAGE = Lineage("approvals", ("wakeful_policy.approvals:migrations",))
@@ -172,7 +172,7 @@ class Stored:
             self.run,
             self.action,
             self.given,
-            self.digest,
+            digest(canonical(self.given)),
             self.status,
             self.kind,
             self.expires_at,
