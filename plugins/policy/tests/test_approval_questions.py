@@ -20,6 +20,12 @@ def agent(*replies: Any, actions: Any = (), **options: Any) -> Agent:
     )
 
 
+def told(subject: Agent) -> str:
+    """Return the last thing that the agent's model was shown."""
+    assert isinstance(subject.model, ScriptedModel)
+    return shown(subject.model.requests[-1].items[-1])
+
+
 def asks(**args: Json) -> Any:
     return say(calls=[("ask_person", {"question": "Which account?", **args})])
 
@@ -40,9 +46,8 @@ async def test_a_question_parks_the_run_until_the_asking_user_answers(wakeful_ap
         assert (answer.text, answer.status) == ("Account 7, then.", RunStatus.COMPLETED)
         with pytest.raises(NotFoundError):
             await app.approvals.answer(question.id, by="bob", answer="account 8")
-    told = shown(desk.model.requests[-1].items[-1])
-    assert "A person answered the call" in told
-    assert "account 7" in told
+    assert "A person answered the call" in told(desk)
+    assert "account 7" in told(desk)
 
 
 @pytest.mark.parametrize(
@@ -64,7 +69,7 @@ async def test_an_answer_is_what_was_asked_for(
             await app.approvals.answer(parked.pending[0], by="ana", answer=wrong)
         await app.approvals.answer(parked.pending[0], by="ana", answer=right)
         assert (await app.resume(parked.run_id)).text == "Good."
-    assert str(right) in shown(desk.model.requests[-1].items[-1])
+    assert str(right) in told(desk)
 
 
 async def test_an_answer_survives_the_process_that_took_it(wakeful_app: Any) -> None:
@@ -81,7 +86,7 @@ async def test_a_schema_that_is_none_fails_the_question(wakeful_app: Any) -> Non
     desk = agent(asks(schema={"type": "nonsense"}), "I cannot ask.")
     async with wakeful_app(desk) as app:
         assert (await app.send("agent", "Go")).status is RunStatus.COMPLETED
-    assert "POLICY_DENIED" in shown(desk.model.requests[1].items[-1])
+    assert "POLICY_DENIED" in told(desk)
 
 
 async def test_people_are_asked_what_became_of_an_interrupted_call(wakeful_app: Any, store: Database) -> None:
@@ -118,7 +123,7 @@ async def test_people_are_asked_what_became_of_an_interrupted_call(wakeful_app: 
         await app.approvals.answer(asked.id, by="ana", answer="took_effect")
         assert await app.approvals.list() == ()
     assert begun == ["blue"]
-    assert "a person is asked whether it did" in shown(second.model.requests[0].items[-1])
+    assert "a person is asked whether it did" in told(second)
     assert store.rows("select status, answer from approvals_request where kind = 'outcome'") == [
         {"status": "answered", "answer": '"took_effect"'}
     ]

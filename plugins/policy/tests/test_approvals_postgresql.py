@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import os
+from functools import partial
 from typing import Any
 
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from sqlalchemy import Engine, create_engine, select, text
+from sqlalchemy import Connection, Engine, Table, create_engine, select, text
 
 import wakeful
 from wakeful import Agent, action
@@ -23,6 +24,10 @@ pytestmark = pytest.mark.skipif(not URL, reason="WAKEFUL_TEST_POSTGRESQL is not 
 
 def engine() -> Engine:
     return create_engine(URL.replace("postgresql://", "postgresql+psycopg://", 1))
+
+
+def everything(table: Table, conn: Connection) -> Any:
+    return conn.execute(select(table)).all()
 
 
 @pytest.fixture
@@ -47,7 +52,7 @@ async def test_requests_are_stored_decided_once_and_forgotten(
         paid.append(to)
         return "paid"
 
-    replies = [say(calls=[("pay", {"to": "größer \0"})]), "Asked.", "Paid."]
+    replies: list[Any] = [say(calls=[("pay", {"to": "größer \0"})]), "Asked.", "Paid."]
     people = [f"p{number}" for number in range(20)]
     desk = Agent(
         model=ScriptedModel(replies),
@@ -67,7 +72,7 @@ async def test_requests_are_stored_decided_once_and_forgotten(
         assert len(tried) == 20
         await app.forget("c")
         for table in (request, attempt):
-            found = await app.store.read(lambda conn, table=table: conn.execute(select(table)).all())
+            found = await app.store.read(partial(everything, table))
             assert found == []
     looking = engine()
     with looking.connect() as connection:
