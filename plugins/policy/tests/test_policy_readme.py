@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from datetime import UTC, datetime
+from importlib.metadata import entry_points
 from pathlib import Path
 
 from wakeful import action
@@ -30,7 +31,10 @@ def test_the_rules_of_the_readme() -> None:
     ours, other = {"to": "bob@example.com"}, {"to": "bob@elsewhere.example"}
     assert rules.judgement(send_email, ours, noon).verdict is Verdict.ALLOW
     assert rules.judgement(send_email, ours, night).verdict is Verdict.DEFER
-    (case,) = tomllib.loads(examples[1])["case"]
+    people = tomllib.loads(examples[1])
+    assert people["agents"]["mailer"]["approvers"] == ["ana"]
+    assert set(people["plugins"]["enable"]) <= {each.name for each in entry_points(group="wakeful")}
+    (case,) = tomllib.loads(examples[2])["case"]
     expected = Verdict[case["expect"].upper()]
     assert rules.judgement(send_email, case["args"], noon).verdict is expected
     assert rules.judgement(send_email, other, night).verdict is expected

@@ -131,7 +131,7 @@ def _finished(live: Live, decision: Finish) -> Outcome:
 
 async def _waiting(live: Live) -> Outcome:
     """Return how a run ends for now whose type has nothing to do before a person decides."""
-    if await _pending(live) or await decided(live) or await _answers_follow(live):
+    if (await _pending(live))[0] or await decided(live) or await _answers_follow(live):
         return Outcome(RunStatus.COMPLETED, "Waiting for a person.")
     return Outcome(RunStatus.FAILED, error="the run waits for a decision that nobody was asked for")
 
