@@ -11,7 +11,7 @@ import pytest
 import pytest_asyncio
 
 from wakeful.tools.arguments import check_arguments
-from wakeful.types import Action, ActionError, ActionResult, AgentView, Limits, Profile
+from wakeful.types import Action, ActionError, ActionResult
 from wakeful_records import Records, RecordsSettings
 
 SCHEMA = """
@@ -65,8 +65,7 @@ class Desk:
 
     def __init__(self, plugin: Records) -> None:
         self.plugin, self.url = plugin, ""
-        agent = AgentView("desk", "replay:x", Profile("replay"), Limits())
-        self.actions: dict[str, Action] = {item.tool_name: item for item in plugin.tool_actions(agent)}
+        self.actions: dict[str, Action] = {item.tool_name: item for item in plugin.tool_actions()}
 
     async def __call__(self, tool: str, /, **arguments: Any) -> ActionResult:
         action = self.actions[tool]

@@ -10,7 +10,6 @@ from wakeful.hookspecs import hookimpl
 from wakeful.loop.redact import Redactor
 from wakeful.types import (
     Action,
-    AgentView,
     BackgroundService,
     ConfigError,
     DeclarationError,
@@ -36,7 +35,7 @@ class Mcp:
         self._hub: Hub = Hub(services.clock) if application is None else application._hub  # noqa: SLF001
 
     @hookimpl
-    def tool_actions(self, agent: AgentView) -> Sequence[Action]:  # noqa: ARG002  (the hook's signature)
+    def tool_actions(self) -> Sequence[Action]:
         """Declare what was accepted of each server; no server is asked.
 
         Raises:

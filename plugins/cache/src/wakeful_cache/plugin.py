@@ -34,6 +34,6 @@ class Cache:
         return (Section("runtime-state", ORDER, _POINTER[self._layout.decide(agent)["retention"]]),)
 
     @hookimpl
-    def prompt_layout(self, agent: AgentView) -> Layout:  # noqa: ARG002  (the hook's signature)
+    def prompt_layout(self) -> Layout:
         """Fill the slot."""
         return self._layout

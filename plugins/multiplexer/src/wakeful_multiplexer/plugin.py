@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from wakeful.hookspecs import hookimpl
-from wakeful.types import AgentView, Fragment, Offer, RowKind, Run, Services
+from wakeful.types import Fragment, Offer, RowKind, Run, Services
 from wakeful_multiplexer.offer import MultiplexedOffer
 from wakeful_multiplexer.search import FOUND, OWNER
 from wakeful_multiplexer.settings import MultiplexerSettings
@@ -35,7 +35,7 @@ class Multiplexer:
         self._offer = MultiplexedOffer(settings, services)
 
     @hookimpl
-    def tool_offer(self, agent: AgentView) -> Offer:  # noqa: ARG002  (the hook's argument)
+    def tool_offer(self) -> Offer:
         """Decide what is shown."""
         return self._offer
 

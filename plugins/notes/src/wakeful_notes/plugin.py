@@ -11,7 +11,6 @@ from wakeful.types import (
     Action,
     ActionContext,
     ActionResult,
-    AgentView,
     Fragment,
     Invocation,
     Judgement,
@@ -64,23 +63,17 @@ class Notes:
         return [LINEAGE]
 
     @hookimpl
-    def tool_actions(self, agent: AgentView) -> Sequence[Action]:  # noqa: ARG002  (the hook's argument)
+    def tool_actions(self) -> Sequence[Action]:
         """Give the action that writes a note."""
         return [_declared()]
 
     @hookimpl
-    def result_stages(self, agent: AgentView) -> Sequence[Stage]:  # noqa: ARG002  (the hook's argument)
+    def result_stages(self) -> Sequence[Stage]:
         """Store what the action was given."""
         return [Keeps(self._settings)]
 
     @hookimpl
-    def policy_verdict(
-        self,
-        run: Run,  # noqa: ARG002  (the hook's argument)
-        proposal: Invocation,
-        action: Action,
-        earlier: Sequence[Invocation],  # noqa: ARG002  (the hook's argument)
-    ) -> Judgement | None:
+    def policy_verdict(self, proposal: Invocation, action: Action) -> Judgement | None:
         """Refuse notes from inside other calls: no result of theirs enters the transcript, nor a stage."""
         if not proposal.parent or (action.owner, action.tool_name) != (OWNER, REMEMBER):
             return None

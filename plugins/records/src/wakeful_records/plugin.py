@@ -14,7 +14,6 @@ from wakeful.types import (
     Action,
     ActionError,
     ActionResult,
-    AgentView,
     Effect,
     Json,
     Param,
@@ -83,7 +82,7 @@ class Records:
         self._catalogue: Catalogue | None = None
 
     @hookimpl
-    def tool_actions(self, agent: AgentView) -> Sequence[Action]:  # noqa: ARG002  # the hook's signature
+    def tool_actions(self) -> Sequence[Action]:
         """Declare the actions; those that write only when the settings allow it."""
         read, written, external = Effect.READ, Effect.WRITE, Effect.EXTERNAL
         made = [

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 
 from wakeful.hookspecs import hookimpl
-from wakeful.types import Action, AgentView, Fragment, Lineage, Reference, Run, Services, Stage
+from wakeful.types import Action, Fragment, Lineage, Reference, Run, Services, Stage
 from wakeful_spillover.actions import Questions
 from wakeful_spillover.engine import Engine
 from wakeful_spillover.jobs import Runner
@@ -37,17 +37,17 @@ class Spillover:
         return [LINEAGE]
 
     @hookimpl
-    def result_stages(self, agent: AgentView) -> Sequence[Stage]:  # noqa: ARG002  # the hook's signature
+    def result_stages(self) -> Sequence[Stage]:
         """Bound what is too long."""
         return [Bound(self._settings, self._services, self._sources)]
 
     @hookimpl
-    def tool_actions(self, agent: AgentView) -> Sequence[Action]:  # noqa: ARG002  # the hook's signature
+    def tool_actions(self) -> Sequence[Action]:
         """Declare the questions."""
         return self._questions.actions()
 
     @hookimpl
-    def tool_references(self, agent: AgentView) -> Sequence[Reference]:  # noqa: ARG002  # the hook's signature
+    def tool_references(self) -> Sequence[Reference]:
         """Let arguments be taken out of artifacts."""
         return [ArtifactReference(self._services, self._runner, self._sources)]
 

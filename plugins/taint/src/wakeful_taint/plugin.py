@@ -8,7 +8,6 @@ from wakeful.hookspecs import hookimpl
 from wakeful.types import (
     PAYLOAD,
     Action,
-    AgentView,
     Effect,
     Envelope,
     Invocation,
@@ -48,17 +47,17 @@ class Taint:
         self._index = Index()
 
     @hookimpl
-    def result_envelope(self, agent: AgentView) -> Envelope:  # noqa: ARG002  (the hook's argument)
+    def result_envelope(self) -> Envelope:
         """Mark text from outside."""
         return DataEnvelope()
 
     @hookimpl
-    def prompt_sections(self, agent: AgentView) -> Sequence[Section]:  # noqa: ARG002  (the hook's argument)
+    def prompt_sections(self) -> Sequence[Section]:
         """Say once what the marks mean."""
         return [Section("outside data", ORDER, EXPLAINED)]
 
     @hookimpl
-    def prompt_relief(self, agent: AgentView) -> Sequence[Relief]:  # noqa: ARG002  (the hook's argument)
+    def prompt_relief(self) -> Sequence[Relief]:
         """Let the rows that a person left out stay out."""
         return [KeepsDropped()]
 

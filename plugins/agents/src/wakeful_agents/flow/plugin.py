@@ -58,7 +58,7 @@ class Flows:
         return [self._type]
 
     @hookimpl
-    def tool_references(self, agent: AgentView) -> Sequence[Reference]:  # noqa: ARG002
+    def tool_references(self) -> Sequence[Reference]:
         """Let the flow's own calls say where their arguments came from."""
         return [FlowReference(self._type)]
 

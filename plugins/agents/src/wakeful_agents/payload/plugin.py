@@ -11,7 +11,6 @@ from wakeful import ActionContext, ActionResult, action, hookimpl
 from wakeful.types import (
     Action,
     ActionError,
-    AgentView,
     ConfigError,
     Fragment,
     Invocation,
@@ -83,23 +82,17 @@ class Payload:
         return [Fragment("payload", ORDER, f"payload: {text}", trust, document.source() if trust else "")]
 
     @hookimpl
-    def tool_actions(self, agent: AgentView) -> Sequence[Action]:  # noqa: ARG002
+    def tool_actions(self) -> Sequence[Action]:
         """Give the action that changes the document."""
         return [_declared(self._change)]
 
     @hookimpl
-    def tool_references(self, agent: AgentView) -> Sequence[Reference]:  # noqa: ARG002
+    def tool_references(self) -> Sequence[Reference]:
         """Let arguments be taken from the document."""
         return [PayloadReference()]
 
     @hookimpl
-    def policy_verdict(
-        self,
-        run: Run,  # noqa: ARG002  (the hook hands it over)
-        proposal: Invocation,
-        action: Action,  # noqa: ARG002  (the hook hands it over)
-        earlier: Sequence[Invocation],
-    ) -> Judgement | None:
+    def policy_verdict(self, proposal: Invocation, earlier: Sequence[Invocation]) -> Judgement | None:
         """Refuse a second change beside the first: calls of one step do not see what the others write."""
         if proposal.action != CHANGE:
             return None

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from wakeful import ActionContext, ActionResult, action, hookimpl
 from wakeful.types import (
     Action,
-    AgentView,
     Effect,
     Fragment,
     Invocation,
@@ -36,7 +35,7 @@ class Plan:
     """Refuses effects until a person has approved a plan."""
 
     @hookimpl
-    def prompt_sections(self, agent: AgentView) -> Sequence[Section]:  # noqa: ARG002
+    def prompt_sections(self) -> Sequence[Section]:
         """Give the rules, the same before and after an approval."""
         return [Section("plan", SECTION_ORDER, TEXT)]
 
@@ -47,18 +46,12 @@ class Plan:
         return [Fragment("plan", STATE_ORDER, f"plan: {AWAITING if status == NONE else status}")]
 
     @hookimpl
-    def tool_actions(self, agent: AgentView) -> Sequence[Action]:  # noqa: ARG002
+    def tool_actions(self) -> Sequence[Action]:
         """Give the action that submits a plan."""
         return [submit_plan]
 
     @hookimpl
-    def policy_verdict(
-        self,
-        run: Run,
-        proposal: Invocation,
-        action: Action,
-        earlier: Sequence[Invocation],  # noqa: ARG002
-    ) -> Judgement | None:
+    def policy_verdict(self, run: Run, proposal: Invocation, action: Action) -> Judgement | None:
         """Refuse effects before the approval, and ask a person about the plan itself."""
         if proposal.action == SUBMIT and action.owner == "plan":
             if not run.agent.people:
@@ -67,7 +60,7 @@ class Plan:
         return _refused(run, proposal, action)
 
     @hookimpl
-    def policy_below(self, run: Run, child: Run, proposal: Invocation, action: Action) -> Judgement | None:  # noqa: ARG002
+    def policy_below(self, run: Run, proposal: Invocation, action: Action) -> Judgement | None:
         """Refuse effects of sub-agents before the approval."""
         return _refused(run, proposal, action)
 

@@ -9,7 +9,6 @@ from attrs import field, frozen
 from wakeful import ActionContext, ActionError, ActionResult, action, hookimpl
 from wakeful.types import (
     Action,
-    AgentView,
     Invocation,
     Judgement,
     Run,
@@ -60,14 +59,14 @@ class Skills:
                 self._locks[name] = (*self._locks.get(name, ()), skill.name)
 
     @hookimpl
-    def prompt_sections(self, agent: AgentView) -> Sequence[Section]:  # noqa: ARG002
+    def prompt_sections(self) -> Sequence[Section]:
         """Give the catalogue: names and descriptions, nothing that changes."""
         lines = [f"- {skill.name}: {skill.description}" for skill in self._skills.values()]
         head = "Skills. Before a task that one of them describes, read it with load_skill."
         return [Section("skills", ORDER, "\n".join([head, *lines]))]
 
     @hookimpl
-    def tool_actions(self, agent: AgentView) -> Sequence[Action]:  # noqa: ARG002
+    def tool_actions(self) -> Sequence[Action]:
         """Give the tool that loads a skill."""
 
         @action(effect="read", output_trust=self._trust)
@@ -93,13 +92,7 @@ class Skills:
         return [load_skill]
 
     @hookimpl
-    def policy_verdict(
-        self,
-        run: Run,
-        proposal: Invocation,
-        action: Action,  # noqa: ARG002  (the hook hands it over)
-        earlier: Sequence[Invocation],  # noqa: ARG002
-    ) -> Judgement | None:
+    def policy_verdict(self, run: Run, proposal: Invocation) -> Judgement | None:
         """Refuse an action whose skill has not been read; nothing declared changes for it."""
         skills = self._locks.get(proposal.action)
         if skills is None:

@@ -8,7 +8,6 @@ from attrs import evolve
 
 from wakeful.hookspecs import hookimpl
 from wakeful.types import (
-    AgentView,
     Invocation,
     Judgement,
     ModelError,
@@ -44,7 +43,7 @@ class Judge:
         self._known: OrderedDict[str, Judgement] = OrderedDict()
 
     @hookimpl
-    def policy_reviewer(self, agent: AgentView) -> Reviewer:  # noqa: ARG002  (the hook's argument)
+    def policy_reviewer(self) -> Reviewer:
         """Resolve AUTO_REVIEW."""
         return self
 

@@ -10,7 +10,6 @@ from wakeful.types import (
     ActionContext,
     ActionError,
     ActionResult,
-    AgentView,
     Effect,
     Json,
     MessageChanged,
@@ -37,12 +36,12 @@ class Lifecycle:
         self._settings, self._services = settings, services
 
     @hookimpl
-    def prompt_relief(self, agent: AgentView) -> Sequence[Relief]:  # noqa: ARG002  (the hook's signature)
+    def prompt_relief(self) -> Sequence[Relief]:
         """Give batched expiry and the five strategies for a context that is full."""
         return (Batch(self._settings, self._services), *strategies())
 
     @hookimpl
-    def tool_actions(self, agent: AgentView) -> Sequence[Action]:  # noqa: ARG002  (the hook's signature)
+    def tool_actions(self) -> Sequence[Action]:
         """Give ``expand_message``."""
         return (
             Action(

@@ -14,7 +14,6 @@ from wakeful.types import (
     Action,
     ActionContext,
     ActionResult,
-    AgentView,
     Effect,
     Json,
     Param,
@@ -61,7 +60,7 @@ class Loops:
         self._settings, self._services = settings, services
 
     @hookimpl
-    def tool_actions(self, agent: AgentView) -> Sequence[Action]:  # noqa: ARG002  (the hook's signature)
+    def tool_actions(self) -> Sequence[Action]:
         """Give ``for_each`` and ``while``."""
         runner = Runner(self._settings, self._services)
         each = {
@@ -103,7 +102,7 @@ class Loops:
         )
 
     @hookimpl
-    def result_stages(self, agent: AgentView) -> Sequence[Stage]:  # noqa: ARG002  (the hook's signature)
+    def result_stages(self) -> Sequence[Stage]:
         """Give the stage that shows the first results where no plugin keeps long outputs elsewhere."""
         return (Shortened(self._settings, self._services),)
 

@@ -13,7 +13,6 @@ from wakeful.types import (
     Action,
     ActionContext,
     ActionResult,
-    AgentView,
     Effect,
     Invocation,
     Judgement,
@@ -56,18 +55,12 @@ class Recovery:
         self._settings, self._services = settings, services
 
     @hookimpl
-    def tool_repair(self, agent: AgentView) -> NameRepair | None:  # noqa: ARG002  # the hook's signature
+    def tool_repair(self) -> NameRepair | None:
         """Repair names of tools, unless the settings say otherwise."""
         return NameRepairer(self._settings.prefixes) if self._settings.repair_names else None
 
     @hookimpl
-    def policy_verdict(
-        self,
-        run: Run,
-        proposal: Invocation,
-        action: Action,
-        earlier: Sequence[Invocation],  # noqa: ARG002  # the hook's signature
-    ) -> Judgement | None:
+    def policy_verdict(self, run: Run, proposal: Invocation, action: Action) -> Judgement | None:
         """Deny a call that cannot succeed, with the rule's code; loops are exempt."""
         if action.message_type == _LOOP or proposal.parent:
             return None
@@ -76,7 +69,7 @@ class Recovery:
         return None if found is None else Judgement(Verdict.DENY, found.reason, code=found.code)
 
     @hookimpl
-    def result_stages(self, agent: AgentView) -> Sequence[Stage]:  # noqa: ARG002  # the hook's signature
+    def result_stages(self) -> Sequence[Stage]:
         """Give the stage that completes failed results."""
         return (Teacher(self._settings, self._services),)
 
