@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from wakeful.types import Invocation, Json, RowKind, Run, Trust
+from wakeful.types import Invocation, Json, Row, RowKind, Run, Trust
 
-#: Rows that are the model's own words, or the kernel's; they are no source.
-_OWN = frozenset({RowKind.ASSISTANT, RowKind.STATE, RowKind.NOTE})
+#: Rows that are the model's own words, or the kernel's; they are no source. A note that is not trusted is
+#: what another agent says that has read outside text.
+_OWN = frozenset({RowKind.ASSISTANT, RowKind.STATE})
 
 
 def origins(run: Run, inv: Invocation) -> list[dict[str, Json]]:
@@ -34,13 +35,17 @@ def _origin(run: Run, value: str) -> dict[str, Json]:
     pattern = re.compile(rf"(?<!\w){re.escape(value.casefold())}(?!\w)")
     if pattern.search(run.user_words.casefold()):
         return {"from": "user"}
-    read = [row for row in run.rows if row.kind not in _OWN and pattern.search(row.text.casefold())]
+    read = [row for row in run.rows if _is_source(row) and pattern.search(row.text.casefold())]
     if not read:
         return {"from": "model"}
     worst = max(reversed(read), key=lambda row: row.trust)
     kind = "conversation" if worst.trust is Trust.TRUSTED else "outside"
     source = worst.source or str(worst.kind)
     return {"from": kind, "source": source, "trust": worst.trust.label, "row": worst.seq}
+
+
+def _is_source(row: Row) -> bool:
+    return row.kind not in _OWN and (row.kind is not RowKind.NOTE or row.trust is not Trust.TRUSTED)
 
 
 def _leaves(path: str, value: Json) -> Iterator[tuple[str, str]]:
