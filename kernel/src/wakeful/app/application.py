@@ -259,7 +259,9 @@ class App:
         await self._background.stop()
         closing: dict[int, object] = {id(plugin): plugin for plugin in platform.all()}
         for agent in self.agents.values():
-            closing.update((id(plugin), plugin) for plugin in (*agent.instances.values(), agent.model))
+            closing.update(
+                (id(plugin), plugin) for plugin in (*agent.instances.values(), agent.model, agent.side)
+            )
         for plugin in closing.values():
             close = getattr(plugin, "close", None)
             if inspect.iscoroutinefunction(close):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -154,23 +154,33 @@ class Builder:
                 ((plan.config.model, speaking),), self.ambient.clock, plan.config.retry.total_s
             )
 
-        def resolve(model: str, settings: Mapping[str, Json] | None = None) -> Model:
-            scheme, _, rest = model.partition(":")
-            self.used[plan.config.name].add(scheme)
-            provider = self.platform.provider(scheme)
-            plugin = self.platform.get(scheme)
-            raw = plan.config.settings.get(scheme, {}) if settings is None else settings
-            at = f"{where}.plugins.{scheme}" if settings is None else f"{where}.model: {scheme}"
-            own = settings if plugin is None else settings_of(plugin, scheme, raw, at)
-            return provider.bind(rest, own, resolve)
+        return self._patient(plan, f"{where}.model", (plan.config.model, *plan.config.failover), where)
 
+    def _side(self, plan: Blueprint, where: str) -> PatientModel | None:
+        """Return the model of what plugins ask by themselves, if it is another one."""
+        name = plan.config.side_model
+        return self._patient(plan, f"{where}.side_model", (name,), where) if name else None
+
+    def _patient(self, plan: Blueprint, at: str, names: Sequence[str], where: str) -> PatientModel:
+        resolve = partial(self._resolved, plan, where)
         try:
-            names = (plan.config.model, *plan.config.failover)
             models = tuple((name, self._speaking(plan, where, resolve(name))) for name in names)
             return PatientModel(models, self.ambient.clock, plan.config.retry.total_s)
         except ConfigError as error:
-            at = f"{where}.model"
             raise ConfigError(self._placed(error.problems, at)) from error
+
+    def _resolved(
+        self, plan: Blueprint, where: str, model: str, settings: Mapping[str, Json] | None = None
+    ) -> Model:
+        """Return the model of a name; ``settings`` instead of those of the agent are a provider's own."""
+        scheme, _, rest = model.partition(":")
+        self.used[plan.config.name].add(scheme)
+        provider = self.platform.provider(scheme)
+        plugin = self.platform.get(scheme)
+        raw = plan.config.settings.get(scheme, {}) if settings is None else settings
+        at = f"{where}.plugins.{scheme}" if settings is None else f"{where}.model: {scheme}"
+        own = settings if plugin is None else settings_of(plugin, scheme, raw, at)
+        return provider.bind(rest, own, partial(self._resolved, plan, where))
 
     def _speaking(self, plan: Blueprint, where: str, model: Model) -> Model:
         """Return the model with calls as text where it has no tools of its own, or where the file says so."""
@@ -215,6 +225,7 @@ class Builder:
             plugins=plugins,
             actions=actions,
             model=model,
+            side=self._side(plan, where),
             offer=offer,
             repair=plugins.repair(view),
             window=plugins.window(view) or PlainWindow(),

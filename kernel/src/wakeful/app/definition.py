@@ -28,6 +28,8 @@ class Agent:
         sub_agents: agents that it may delegate to.
         description: what an agent that delegates to it is told.
         context_tokens: what a request may take at most, the reply included; 0 = the model's window.
+        side_model: ``scheme:name`` of the model of questions that plugins ask by themselves, without the
+            conversation, like summaries; empty: the agent's own.
         approvers: who may decide.
         store: database URL; the default lives in memory as long as the application is open.
         folder: where relative paths resolve; default: the current folder.
@@ -44,6 +46,7 @@ class Agent:
     sub_agents: Sequence[Agent] = ()
     description: str = ""
     context_tokens: int = 0
+    side_model: str = ""
     approvers: Sequence[str] = ()
     store: str = "sqlite://"
     folder: str | Path | None = None
@@ -93,6 +96,7 @@ def blueprint(agent: Agent) -> Blueprint:
         sub_agents=tuple(each.name for each in agent.sub_agents),
         description=agent.description,
         context_tokens=agent.context_tokens,
+        side_model=agent.side_model,
         approvers=tuple(agent.approvers),
         plugins=tuple(dict.fromkeys(names)),
         settings=agent.settings,

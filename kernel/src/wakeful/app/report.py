@@ -36,6 +36,7 @@ class AgentReport:
 
     name: str
     model: str
+    side_model: str
     profile: Profile
     plugins: tuple[str, ...]
     actions: tuple[ActionReport, ...]
@@ -57,6 +58,7 @@ def report(agent: BuiltAgent, plan: Blueprint) -> AgentReport:
     return AgentReport(
         name=agent.name,
         model=agent.view.model,
+        side_model=plan.config.side_model,
         profile=agent.view.profile,
         plugins=agent.plugins.names,
         actions=actions,

@@ -154,6 +154,8 @@ def _agent(report: AgentReport) -> None:
     profile, limits = report.profile, report.limits
     say(f"agent {report.name}")
     say(f"  model     {report.model}")
+    if report.side_model:
+        say(f"  questions {report.side_model}, of plugins without the conversation")
     say(
         f"  profile   provider {profile.provider}, window {profile.window:,}, output {profile.output:,},"
         f" cache {profile.family}, {'native' if profile.native_tools else 'no native'} tools"

@@ -48,10 +48,9 @@ def _users(config: AppConfig) -> Mapping[str, list[str]]:
     """Return for each plugin the agents that enable it, or whose model it provides."""
     users: dict[str, list[str]] = {}
     for name, agent in config.agents.items():
-        providers = [model.partition(":")[0] for model in (agent.model, *agent.failover)]
         for plugin in agent.plugins:
             users.setdefault(plugin, []).append(name)
-        for plugin in dict.fromkeys(providers):
+        for plugin in agent.schemes:
             if plugin not in agent.plugins:
                 users.setdefault(plugin, []).append(f"{name} (model)")
     return users

@@ -39,6 +39,7 @@ class _AgentTable:
     tool_calling: Literal["auto", "native", "envelope"] = "auto"
     context_tokens: int = 0
     failover: tuple[str, ...] = ()
+    side_model: str = ""
     retry: Mapping[str, Any] = field(factory=dict)
     plugins: Mapping[str, Any] = field(factory=dict)
     action: Mapping[str, Any] = field(factory=dict)
@@ -66,11 +67,7 @@ def read_agent(
     """
     below = _inside(report, where)
     values = partial(_AgentTable, raw, below)
-    if "model" in values and not _MODEL.fullmatch(values["model"]):
-        below("model", f'expected "scheme:name", like "anthropic:claude-sonnet-5", got {shown(raw["model"])}')
-    for index, model in enumerate(values.get("failover", ())):
-        if not _MODEL.fullmatch(model):
-            below(f"failover[{index}]", f'expected "scheme:name", got {shown(raw["failover"][index])}')
+    _check_models(values, raw, below)
     actions: tuple[str, ...] = values.get("actions", ())
     _check_entries(raw["actions"] if actions else (), below)
     for index, person in enumerate(values.get("approvers", ())):
@@ -82,7 +79,7 @@ def read_agent(
         below("context_tokens", f"expected 0 (the model's window) or more, got {values['context_tokens']}")
     own = read_plugins(values.get("plugins", {}), f"{where}.plugins", report)
     enabled = effective(defaults.plugins, own, actions, where, report)
-    models = (values.get("model", ""), *values.get("failover", ()))
+    models = (values.get("model", ""), *values.get("failover", ()), values.get("side_model", ""))
     known = {*enabled, *(model.partition(":")[0] for model in models)}
     for table in own.settings:
         if table not in known and (near := misspelling(table, known)):
@@ -95,6 +92,7 @@ def read_agent(
         limits=_read_numbers(Limits, values.get("limits", {}), "limits", below),
         retry=_read_numbers(Retry, values.get("retry", {}), "retry", below),
         failover=values.get("failover", ()),
+        side_model=values.get("side_model", ""),
         approvers=values.get("approvers", ()),
         type=values.get("type", "loop"),
         sub_agents=values.get("sub_agents", ()),
@@ -105,6 +103,19 @@ def read_agent(
         settings=_merge(defaults.plugins.settings, own.settings),
         action_overrides=_read_overrides(values.get("action", {}), below),
     )
+
+
+def _check_models(values: Mapping[str, Any], raw: Mapping[str, Json], report: Report) -> None:
+    """Report names of models that are none."""
+    if "model" in values and not _MODEL.fullmatch(values["model"]):
+        report(
+            "model", f'expected "scheme:name", like "anthropic:claude-sonnet-5", got {shown(raw["model"])}'
+        )
+    for index, model in enumerate(values.get("failover", ())):
+        if not _MODEL.fullmatch(model):
+            report(f"failover[{index}]", f'expected "scheme:name", got {shown(raw["failover"][index])}')
+    if values.get("side_model") and not _MODEL.fullmatch(values["side_model"]):
+        report("side_model", f'expected "scheme:name", got {shown(raw["side_model"])}')
 
 
 def _inside(report: Report, where: str) -> Report:

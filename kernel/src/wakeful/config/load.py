@@ -128,7 +128,7 @@ def _check_names(table: PluginTable, agents: Mapping[str, AgentConfig], report: 
     would leave a limit or a switch without effect, and nobody would notice.
     """
     enabled = {name for agent in agents.values() for name in agent.plugins} | set(table.enable)
-    schemes = {model.partition(":")[0] for each in agents.values() for model in (each.model, *each.failover)}
+    schemes = {scheme for each in agents.values() for scheme in each.schemes}
     known = enabled | schemes
     for name in table.settings:
         if name not in known and (near := misspelling(name, known)):

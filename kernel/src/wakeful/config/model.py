@@ -58,6 +58,8 @@ class AgentConfig:
         limits: see :class:`Limits`.
         retry: see :class:`Retry`.
         failover: models that stand in, in order, when the agent's own cannot answer.
+        side_model: the model of questions that plugins ask by themselves, without the conversation, like
+            summaries; empty: the agent's own.
         approvers: who may settle its approvals.
         type: how a turn decides its next step.
         sub_agents: names of agents that it may delegate to.
@@ -77,6 +79,7 @@ class AgentConfig:
     limits: Limits = Limits()
     retry: Retry = Retry()
     failover: tuple[str, ...] = ()
+    side_model: str = ""
     approvers: tuple[str, ...] = ()
     type: str = "loop"
     sub_agents: tuple[str, ...] = ()
@@ -86,6 +89,12 @@ class AgentConfig:
     plugins: tuple[str, ...] = ()
     settings: Mapping[str, Mapping[str, Json]] = field(factory=dict, repr=False)
     action_overrides: Mapping[str, ActionOverride] = field(factory=dict)
+
+    @property
+    def schemes(self) -> tuple[str, ...]:
+        """The schemes of its models: the names of the plugins that provide them."""
+        models = filter(None, (self.model, *self.failover, self.side_model))
+        return tuple(dict.fromkeys(model.partition(":")[0] for model in models))
 
 
 @frozen

@@ -30,20 +30,23 @@ from wakeful.types import (
 
 if TYPE_CHECKING:
     from wakeful.loop.services import PluginServices
+    from wakeful.models.retry import PatientModel
 
 
 @frozen(eq=False)
 class BuiltAgent:
     """One agent, ready to run. The slots hold a plugin's object or the kernel's plain default.
 
-    ``offered`` are the actions that a model may call; ``actions`` also those of the agent's type;
-    ``removed`` are those that the caller of a run took away; ``delegates`` names the sub-agents.
+    ``side`` is another model for what plugins ask by themselves. ``offered`` are the actions that a model may
+    call; ``actions`` also those of the agent's type; ``removed`` are those that the caller of a run took
+    away; ``delegates`` names the sub-agents.
     """
 
     view: AgentView
     plugins: AgentPlugins
     actions: Mapping[str, Action]
     model: Model
+    side: PatientModel | None
     offer: Offer
     repair: NameRepair | None
     window: Window

@@ -21,6 +21,7 @@ from wakeful.types import (
     Emit,
     Fragment,
     Item,
+    Model,
     ModelError,
     PluginError,
     Reply,
@@ -91,7 +92,9 @@ def _worst(fragments: Sequence[Fragment]) -> tuple[Trust, str]:
     return worst.trust, worst.source or f"state:{worst.name}"
 
 
-async def ask(live: Live, request: Request, characters: int, *, stream: bool = True) -> Reply:
+async def ask(
+    live: Live, request: Request, characters: int, *, stream: bool = True, side: Model | None = None
+) -> Reply:
     """Ask the model once, within the run's time limit, and count what that used.
 
     Args:
@@ -99,6 +102,7 @@ async def ask(live: Live, request: Request, characters: int, *, stream: bool = T
         request: what is asked.
         characters: length of the canonical request.
         stream: whether pieces of the reply are emitted.
+        side: another model to be asked than the agent's.
 
     Raises:
         ModelError: classified by the provider; any other exception becomes ``unknown``.
@@ -110,7 +114,7 @@ async def ask(live: Live, request: Request, characters: int, *, stream: bool = T
 
     live.lost = Usage()
     with counting() as tries:
-        call = _asked(live, request, emit if stream else None)
+        call = _asked(live, side or live.agent.model, request, emit if stream else None)
         left = live.remaining
         try:
             reply = await (call if left is None else within(live.clock, max(left, 0.0), call))
@@ -120,6 +124,8 @@ async def ask(live: Live, request: Request, characters: int, *, stream: bool = T
             live.spend(live.lost)
             raise
     live.spend(reply.usage)
+    if side is not None:
+        return reply  # another model's tokens tell nothing about the size of this one's requests
     live.sent = 0
     if reply.usage.reported:
         again = total(tries) or Usage()
@@ -128,16 +134,16 @@ async def ask(live: Live, request: Request, characters: int, *, stream: bool = T
     return reply
 
 
-async def _asked(live: Live, request: Request, emit: Emit | None) -> Reply:
+async def _asked(live: Live, model: Model, request: Request, emit: Emit | None) -> Reply:
     """Ask the model; whatever goes wrong in its provider becomes a ModelError."""
     try:
-        return received(await live.agent.model.complete(request, live.run.conversation, emit))
+        return received(await model.complete(request, live.run.conversation, emit))
     except WakefulError:
         raise
     except (Exception, asyncio.CancelledError) as error:
         if isinstance(error, asyncio.CancelledError) and stopping():
             raise
-        scheme = live.agent.view.profile.provider
+        scheme = model.profile.provider
         message = live.redactor.text(f"the provider {scheme!r} raised {type(error).__name__}: {error}")
         late = isinstance(error, TimeoutError)
         raise ModelError("timeout" if late else "unknown", message, retryable=late) from error
@@ -198,15 +204,19 @@ def _empty(reply: Reply) -> bool:
 
 
 async def side_question(live: Live, kind: str, text: str, *, alone: bool = False) -> Reply:
-    """Ask one text, after the run's stable prefix or (``alone``) by itself; recorded, adds no rows."""
+    """Ask one text, after the run's stable prefix or (``alone``) by itself; recorded, adds no rows.
+
+    What is asked by itself goes to the agent's model for such questions, if it has one.
+    """
     question = Text("user", text)
-    declared = live.run.epoch.declared
-    request = Request(declared.model, (), (), (question,)) if alone else await compose(live, [question])
+    side = live.agent.side if alone else None
+    name = live.run.epoch.declared.model if side is None else side.models[0][0]
+    request = Request(name, (), (), (question,)) if alone else await compose(live, [question])
     spelled = request.canonical()
     prompt = described(request, live.run, len(spelled))
-    asked = Asked(kind, live.clock.now(), digest(spelled), prompt)
+    asked = Asked(kind, live.clock.now(), digest(spelled), prompt, model=name)
     try:
-        reply = await ask(live, request, len(spelled), stream=False)
+        reply = await ask(live, request, len(spelled), stream=False, side=side)
     except ModelError as error:
         text = live.redactor.text(str(error))
         await live.journal.side_call(live.run, asked, None, text, lost=live.lost)

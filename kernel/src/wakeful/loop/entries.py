@@ -35,7 +35,8 @@ NOTHING = Usage()
 class Asked:
     """One model call as it is recorded: when it began, what for, and what is known of its request.
 
-    ``trust`` and ``source`` are those of the worst fragment that it showed the model.
+    ``model`` is named where it is not the agent's own. ``trust`` and ``source`` are those of the worst
+    fragment that it showed the model.
     """
 
     kind: str
@@ -44,6 +45,7 @@ class Asked:
     prompt: Mapping[str, Json] = field(factory=dict)
     trust: Trust = Trust.TRUSTED
     source: str = ""
+    model: str = ""
 
 
 @frozen
@@ -109,7 +111,7 @@ def call_columns(
         "run_id": run_.id,
         "step": run_.step,
         "kind": asked.kind,
-        "model": (reply.model if reply else "") or run_.agent.model,
+        "model": (reply.model if reply else "") or asked.model or run_.agent.model,
         "fingerprint": asked.fingerprint,
         "prompt": canonical(clean(dict(asked.prompt))),
         "reply": dump_reply(reply) if reply else "[]",

@@ -71,7 +71,8 @@ class Services(Protocol):
     async def ask(self, run: Run, kind: str, text: str, *, alone: bool = False) -> Reply:
         """Ask the run's model with its stable prefix plus one trailing text; journalled as ``kind``.
 
-        With ``alone`` the text is all that is asked: no prefix, no tools, no history.
+        With ``alone`` the text is all that is asked: no prefix, no tools, no history. Such questions go to
+        the agent's ``side_model``, if it names one.
         """
         ...
 
