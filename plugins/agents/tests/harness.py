@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -116,6 +117,46 @@ def children() -> None:
     read()
     child = subprocess.Popen(["sleep", "600"])
     send(type="answer", text=str(child.pid))
+    read()
+
+
+def detached() -> None:
+    """Start processes that leave its session, one with its pipes, and say their ids."""
+    read()
+    nothing = subprocess.DEVNULL
+    loud = subprocess.Popen(["sleep", "600"], start_new_session=True)
+    quiet = subprocess.Popen(
+        ["sleep", "600"], start_new_session=True, stdin=nothing, stdout=nothing, stderr=nothing
+    )
+    send(type="answer", text=f"{loud.pid} {quiet.pid}")
+    read()
+
+
+def leaves() -> None:
+    """End, while a process that it started holds its pipes."""
+    read()
+    subprocess.Popen(["sleep", "600"], start_new_session=True)
+    sys.exit(3)
+
+
+def stubborn() -> None:
+    """Hear no signal that can be ignored."""
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    silent()
+
+
+def unwritable() -> None:
+    """Send what no database holds: lone surrogates and NUL, in a name, in arguments and in a text."""
+    read()
+    odd = "\ud800\0"
+    send(
+        type="step",
+        text=odd,
+        calls=[{"action": f"ping{odd}", "args": {odd: odd}}, call("ping", word=odd)],
+    )
+    told = read()
+    send(type="answer", text=" ".join(each["code"] for each in told["results"]) + odd)
     read()
 
 

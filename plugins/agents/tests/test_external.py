@@ -17,6 +17,7 @@ from wakeful import Agent, action
 from wakeful.store.tables import model_call, step
 from wakeful.testing import ScriptedModel
 from wakeful.types import Answer, ConfigError, Limits, RunStatus
+from wakeful_agents.external.family import marked
 
 HARNESS = Path(__file__).parent / "harness.py"
 paid: list[int] = []
@@ -118,13 +119,27 @@ async def test_the_limits_of_the_run_hold() -> None:
     assert (answer.status, answer.error) == (RunStatus.LIMIT_REACHED, "the limit of 0.3 seconds")
 
 
-async def test_what_it_started_ends_with_it() -> None:
-    child = int((await turn("children")).text)
+@pytest.mark.parametrize("what", ["children", "detached"])
+async def test_what_it_started_ends_with_it(what: str) -> None:
+    children = [int(pid) for pid in (await turn(what)).text.split()]
+    assert children
     for _ in range(100):
-        if not _runs(child):
+        if not any(_runs(child) for child in children):
             return
         await asyncio.sleep(0.02)
-    raise AssertionError(f"process {child} runs on")
+    raise AssertionError(f"of {children} some run on")
+
+
+@pytest.mark.parametrize("what", ["leaves", "stubborn"])
+async def test_one_that_will_not_end_is_ended(what: str) -> None:
+    answer = await turn(what, timeout_s=2.0)
+    assert answer.error == "the harness proposed nothing within 2 seconds"
+    assert marked(answer.run_id) == []
+
+
+async def test_what_no_database_holds_is_replaced() -> None:
+    answer = await turn("unwritable")
+    assert (answer.error, answer.text) == ("", "UNKNOWN_TOOL SUCCESS\ufffd\ufffd")
 
 
 def _runs(pid: int) -> bool:

@@ -27,6 +27,8 @@ from wakeful.types import (
     Text,
     Wait,
     canonical,
+    clean,
+    clean_text,
     nearest,
 )
 
@@ -35,6 +37,8 @@ PROTOCOL: Final = 1
 KINDS: Final = ("step", "answer", "wait", "log")
 #: Longest text of a step or answer; longer ones no person reads.
 TEXT_CHARS: Final = 200_000
+#: Characters of the name of an action that are looked at; no action's is longer than a third of it.
+NAME_CHARS: Final = 200
 
 
 class BadMessageError(Exception):
@@ -130,6 +134,7 @@ def read(line: str, run: Run, most: int) -> Next | None:
     text = message.get("text", "")
     if not isinstance(text, str) or len(text) > TEXT_CHARS:
         raise BadMessageError(f"text: expected a text of at most {TEXT_CHARS} characters")
+    text = clean_text(text)  # lone surrogates and NUL, which no database holds
     if kind == "log":
         return None
     if kind == "wait":
@@ -152,8 +157,8 @@ def _calls(message: Mapping[str, Json], run: Run, most: int) -> tuple[Call, ...]
         if not isinstance(args, dict):
             raise BadMessageError(f"{where}.args: expected an object")
         try:
-            spelled = canonical(args)
+            spelled = canonical(clean(args))
         except (ValueError, RecursionError):
             raise BadMessageError(f"{where}.args: holds what JSON cannot express") from None
-        calls.append(Call(f"x{run.step + 1}_{index}", call["action"][:200], spelled))
+        calls.append(Call(f"x{run.step + 1}_{index}", clean_text(call["action"][:NAME_CHARS]), spelled))
     return tuple(calls)

@@ -24,6 +24,7 @@ from wakeful.types import (
 )
 from wakeful.waiting import within
 from wakeful_agents.external import messages
+from wakeful_agents.external.family import end_marked
 from wakeful_agents.external.process import HarnessError, Process
 from wakeful_agents.external.web import Service, available
 
@@ -191,12 +192,14 @@ class ExternalType:
         if len(self._processes) >= PROCESSES:
             raise HarnessError(f"{PROCESSES} harnesses run already; no other one is started")
         settings = self.settings
+        if run.step:  # what a process of the application that was killed has left of it
+            await asyncio.to_thread(end_marked, run.id)
         process = await Process.start(
             settings.command,
             self.services.folder,
             settings.environment,
             settings.max_line_bytes,
-            settings.max_lines,
+            run.id,
         )
         self._processes[run.id] = process
         return process

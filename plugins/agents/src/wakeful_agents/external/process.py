@@ -14,9 +14,12 @@ from typing import Final
 from attrs import define, field
 
 from wakeful.types import Json
+from wakeful_agents.external.family import MARK, end_marked
 
 #: Characters of what a harness wrote to standard error that its failure quotes.
 QUOTED: Final = 300
+#: Seconds in which a harness that ends may still say why.
+LAST_WORDS_S: Final = 1.0
 #: Bytes taken from standard error at once.
 _CHUNK: Final = 4_096
 #: Variables of the environment that every program may need; secrets are not among them.
@@ -33,11 +36,11 @@ class Process:
 
     Args:
         process: in a session of its own, so that what it starts ends with it.
-        lines: most lines it may send for one step.
+        run: id of the run; everything that it starts inherits it as :data:`MARK`.
     """
 
     process: asyncio.subprocess.Process
-    lines: int
+    run: str
     _said: bytes = field(default=b"", init=False)
     _drain: asyncio.Task[None] = field(init=False)
 
@@ -46,7 +49,7 @@ class Process:
 
     @classmethod
     async def start(
-        cls, command: Sequence[str], folder: Path, names: Sequence[str], line_bytes: int, lines: int
+        cls, command: Sequence[str], folder: Path, names: Sequence[str], line_bytes: int, run: str
     ) -> Process:
         """Start a harness.
 
@@ -55,12 +58,13 @@ class Process:
             folder: where it runs.
             names: more variables of the environment that it is given.
             line_bytes: longest line that is read.
-            lines: most lines for one step.
+            run: id of the run.
 
         Raises:
             HarnessError: the program cannot be started.
         """
         env = {name: os.environ[name] for name in (*_ENVIRONMENT, *names) if name in os.environ}
+        env[MARK] = run
         pipe = asyncio.subprocess.PIPE
         try:
             process = await asyncio.create_subprocess_exec(
@@ -75,7 +79,7 @@ class Process:
             )
         except OSError as error:
             raise HarnessError(f"the harness cannot be started: {error.strerror or error}") from error
-        return cls(process, lines)
+        return cls(process, run)
 
     async def send(self, message: Mapping[str, Json]) -> None:
         """Write one message.
@@ -111,15 +115,16 @@ class Process:
         """Kill it with everything it started, and wait for that."""
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self.process.pid, signal.SIGKILL)
-        await self.process.wait()
+        await asyncio.to_thread(end_marked, self.run)
         self._drain.cancel()
         with suppress(asyncio.CancelledError):
             await self._drain
-        if self.process.stdin is not None:
-            self.process.stdin.close()
-        transport = getattr(self.process, "_transport", None)
-        if transport is not None:
-            transport.close()
+        # The pipes are closed first: whoever else still holds their other ends is not waited for.
+        transport = getattr(self.process, "_transport")  # noqa: B009  (asyncio has no name for it)
+        for number in range(3):
+            transport.get_pipe_transport(number).close()
+        await self.process.wait()
+        transport.close()
 
     async def _listen(self) -> None:
         """Take what it writes to standard error, so that it never has to wait; keep the end of it."""
@@ -128,8 +133,12 @@ class Process:
             self._said = (self._said + chunk)[-QUOTED:]
 
     async def _ended(self) -> str:
-        code = await self.process.wait()
+        """Return how it ended; a process that it left behind may hold its pipes, and is not waited for."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self.process.wait(), LAST_WORDS_S)
         with suppress(asyncio.CancelledError, TimeoutError):
-            await asyncio.wait_for(asyncio.shield(self._drain), 1.0)
+            await asyncio.wait_for(asyncio.shield(self._drain), LAST_WORDS_S)
         said = " ".join(self._said.decode("utf-8", "replace").split())
-        return f"the harness ended with code {code}" + (f": {said}" if said else "")
+        code = self.process.returncode
+        how = "closed its output" if code is None else f"ended with code {code}"
+        return f"the harness {how}" + (f": {said}" if said else "")
