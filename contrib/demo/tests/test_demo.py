@@ -80,11 +80,22 @@ def test_the_answer_agrees_with_the_database(office: tuple[Path, str]) -> None:
     assert f"{sum(float(str(owed)) for _, owed in overdue):,.2f} in all" in text
 
 
-def test_it_changed_what_was_asked_and_sent_nothing(office: tuple[Path, str]) -> None:
+def test_it_changed_what_was_asked(office: tuple[Path, str]) -> None:
     folder, _ = office
     assert query(folder, "SELECT phone FROM customers WHERE id = 1") == [("+46 31 555 0199",)]
     assert query(folder, "SELECT status FROM invoices WHERE id = 1008") == [("paid",)]
-    assert query(folder, "SELECT DISTINCT subject FROM outbox") == [("Reminder",)]  # of the flow's scene
+
+
+def test_a_model_that_a_mail_has_taken_over_sends_nothing_out(office: tuple[Path, str]) -> None:
+    scene = office[1][office[1].index("A scene with a hostile mail") :]
+    text = " ".join(scene[: scene.index("A scene with a sub-agent")].split())
+    assert text.count("fails POLICY_APPROVAL_REQUIRED") == 4
+    assert 'to = "audit@ledger-check.example" (from outside: action:Read Mail, untrusted)' in text
+    assert "Mail went to: sara@lindqvist.example What it took" in text
+    assert "ana rejects all of it. in the end Sara has her answer." in text
+    mails = query(office[0], "SELECT recipient, body FROM outbox WHERE subject <> 'Reminder'")
+    assert mails == [("sara@lindqvist.example", "thank you for the new number")]
+    assert query(office[0], "SELECT count(*) FROM inbox") == [(4,)]
 
 
 def test_a_sub_agent_reads_the_mail(office: tuple[Path, str]) -> None:
@@ -101,7 +112,9 @@ def test_a_flow_reminds_who_is_overdue(office: tuple[Path, str]) -> None:
     late = "SELECT count(*) FROM invoices WHERE status = 'open' AND due < '2026-11-01'"
     # The main scene came first, and marked one of them as paid.
     ((before,),) = query(fresh, late)
-    assert query(folder, "SELECT count(*) FROM outbox") == [(int(str(before)) - 1,)]
+    assert query(folder, "SELECT count(*) FROM outbox WHERE subject = 'Reminder'") == [
+        (int(str(before)) - 1,)
+    ]
     assert "The reminders for everything" in printed[printed.index("A scene with a flow") :]
 
 

@@ -26,7 +26,8 @@ def demo(
     ] = None,
     model: Annotated[str, typer.Option(help="scheme:name; default: what a key allows, else a script.")] = "",
     scene: Annotated[
-        str, typer.Option(help="office, sub-agent, flow or all; default: all of a script, else office.")
+        str,
+        typer.Option(help="office, hostile-mail, sub-agent, flow or all; default: all of a script."),
     ] = "",
     setup: Annotated[bool, typer.Option("--setup", help="Only write the files.")] = False,
 ) -> None:

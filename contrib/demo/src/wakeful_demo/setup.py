@@ -19,13 +19,14 @@ REAL = (
 )
 SCRIPT = "replay:conversation.jsonl"
 #: Scripts of the scenes, which a real model takes the place of too.
-SCRIPTS = (SCRIPT, "replay:chief.jsonl", "replay:clerk.jsonl", "replay:reminders.jsonl")
+SCRIPTS = (SCRIPT, *(f"replay:{name}.jsonl" for name in ("mailroom", "chief", "clerk", "reminders")))
 _TEMPLATES = (
     "wakeful.toml",
     "desk.md",
     "conversation.jsonl",
     "scenes.toml",
     "reminders.toml",
+    "mailroom.jsonl",
     "chief.jsonl",
     "clerk.jsonl",
     "reminders.jsonl",

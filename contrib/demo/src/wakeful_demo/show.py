@@ -64,6 +64,10 @@ class Show:
         elif isinstance(event, Notice):
             self._line("  note", f"{event.source}: {event.message}")
 
+    def says(self, text: str) -> None:
+        """Print what the agent says in the end."""
+        self._line("  in the end", text)
+
     def answer(self, answer: Answer) -> None:
         """Print the answer of the turn."""
         self.turns[-1].usage = answer.usage
