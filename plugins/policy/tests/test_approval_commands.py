@@ -115,3 +115,26 @@ def test_mistakes_are_named(folder: Path, capsys: pytest.CaptureFixture[str]) ->
     code, text = said(capsys, "answer", request, "yes", "--as", "ana")
     assert code == 2
     assert waiting(capsys)["status"] == "pending"
+
+
+def test_a_digest_of_drafts_is_confirmed_one_by_one_after_their_run(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "wakeful.toml").write_text(CONFIG.replace('"require_approval"', '"stage"'))
+    (folder / "script.jsonl").write_text(
+        "".join(json.dumps(reply) + "\n" for reply in (PAY, {"text": "They are drafts."}))
+    )
+    (folder / "wakeful.db").unlink()
+    assert main(["run", "desk", "Pay 5 euros", "--user", "bob"]) == 0  # it does not wait for anybody
+    capsys.readouterr()
+    request = waiting(capsys)
+    _, text = said(capsys, "list")
+    assert "drafts, to be confirmed or dropped" in text
+    assert "euros = 5" in text
+    assert said(capsys, "approve", request["id"], "--as", "ana") == (
+        0,
+        f"{request['id']}: approved, SUCCESS\n",
+    )
+    assert (folder / "paid.txt").read_text(encoding="utf-8").count("5 DE-1") == 1
+    assert said(capsys, "approve", request["id"], "--as", "ana")[0] == 2
+    assert said(capsys, "list") == (0, "nothing waits for a person\n")

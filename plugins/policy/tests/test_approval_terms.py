@@ -142,13 +142,3 @@ async def test_requests_of_one_step_are_decided_one_by_one(agent: Any, paid: Any
         await app.approvals.reject(other, by="ana")
         assert (await app.resume(parked.run_id)).status is RunStatus.COMPLETED
     assert paid == [(1, "A")]
-
-
-async def test_a_draft_is_confirmed_later(agent: Any, paid: Any, wakeful_app: Any) -> None:
-    async with wakeful_app(agent(PAY, "A draft.", "Sent.", rules=[{**RULE, "verdict": "stage"}])) as app:
-        parked = await app.send("agent", "Pay")
-        (draft,) = await app.approvals.list()
-        assert draft.kind == "draft"
-        await app.approvals.approve(draft.id, by="ana")
-        assert (await app.resume(parked.run_id)).text == "Sent."
-    assert paid == [(50, "DE-4711")]

@@ -10,7 +10,7 @@ from sqlalchemy import select
 
 from wakeful.app.desk import Desk
 from wakeful.loop.agent import BuiltAgent
-from wakeful.loop.decisions import Settle, asked_by, decide, expiring
+from wakeful.loop.decisions import Settle, asked_by, decide, expiring, gone
 from wakeful.store.engine import Store
 from wakeful.store.tables import run
 from wakeful.types import (
@@ -34,7 +34,9 @@ class ApprovalDesk:
     desk: Desk
 
     async def list(self, run_id: str = "") -> tuple[ApprovalRequest, ...]:
-        """Return the undecided requests of a run, or of all runs; those of runs that have ended are gone.
+        """Return the undecided requests of a run, or of all runs.
+
+        What a run waited for is gone when it ends; a draft only if the run was cancelled.
 
         Raises:
             NotAvailableError: no agent has a plugin that stores approvals.
@@ -46,11 +48,13 @@ class ApprovalDesk:
         runs = {request.run for request in found.values()}
         query = select(run.c.id, run.c.status).where(run.c.id.in_(runs))
         rows = await self.store.read(lambda conn: conn.execute(query).all())
-        over = {row.id for row in rows if RunStatus(row.status).ended}
-        return tuple(each for each in found.values() if each.run not in over or not each.holds)
+        statuses = {row.id: RunStatus(row.status) for row in rows}
+        return tuple(each for each in found.values() if not gone(each, statuses[each.run]))
 
     async def approve(self, request_id: str, *, by: str, args: Json = None) -> ApprovalRequest:
         """Allow a held call, perhaps with other arguments; its run wakes up and carries it out.
+
+        A draft of a run that has ended is carried out as well; the model hears of it in the next turn.
 
         Raises:
             NotFoundError: unknown, decided already, or not this person's to decide.

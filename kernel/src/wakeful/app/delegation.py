@@ -14,14 +14,15 @@ from typing import TYPE_CHECKING, Any, Final
 from attrs import define
 from sqlalchemy import Connection
 
-from wakeful.app.desk import stored_answer
+from wakeful.app.due import stored_answer
 from wakeful.app.engine import Engine
 from wakeful.loop.below import child_of, conversation_of, fence_of, hold, undone, waiting
 from wakeful.loop.changes import KEY, OWN, changes_of, dump_changes, passed_on
 from wakeful.loop.ends import Outcome
 from wakeful.loop.live import Live
-from wakeful.loop.opening import Opening, open_turn, stored_run, take_up
+from wakeful.loop.opening import Opening, open_turn
 from wakeful.loop.statements import guard
+from wakeful.loop.stored import stored_run, take_up
 from wakeful.results.below import answer_of
 from wakeful.types import (
     PAYLOAD,

@@ -11,7 +11,8 @@ from typing import Any
 from attrs import define, evolve, field
 from sqlalchemy import Connection
 
-from wakeful.app.desk import Desk, Input, Left, begun, gone_on, next_due, stored_answer, take, waits
+from wakeful.app.desk import Desk, Input, begun, take
+from wakeful.app.due import Left, gone_on, next_due, stored_answer, waits
 from wakeful.app.execution import Execution, First
 from wakeful.app.items import cancelling, item_of, withdrawn
 from wakeful.app.plugins import Ambient
@@ -23,8 +24,9 @@ from wakeful.loop.changes import with_changes
 from wakeful.loop.decisions import asked_by, decide
 from wakeful.loop.late import carry_out
 from wakeful.loop.live import EmitEvent
-from wakeful.loop.opening import Opened, Opening, open_turn, take_up
+from wakeful.loop.opening import Opened, Opening, open_turn
 from wakeful.loop.recover import give_up
+from wakeful.loop.stored import take_up
 from wakeful.store.engine import Store
 from wakeful.types import (
     ActionChange,
@@ -251,6 +253,8 @@ class Engine:
     def _execute(self, due: Input | Left, claim: Claim) -> Coroutine[Any, Any, Answer]:
         if isinstance(due, Input):
             return self._open_and_drive(due, claim)
+        if due.over:
+            return self.execution.drafts(due, claim)
         return self._take_up_and_drive(due, claim)
 
     async def _open_and_drive(self, given: Input, claim: Claim) -> Answer:

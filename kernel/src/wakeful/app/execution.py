@@ -11,6 +11,8 @@ from attrs import define, evolve, field
 from sqlalchemy import Connection
 
 from wakeful.app.desk import Desk
+from wakeful.app.due import Left, stored_answer
+from wakeful.app.items import withdrawn
 from wakeful.app.plugins import Ambient
 from wakeful.app.references import meant_by
 from wakeful.app.runs import Runs
@@ -19,16 +21,18 @@ from wakeful.loop.below import deliver, open_below, stored_tally
 from wakeful.loop.changes import changed
 from wakeful.loop.ends import Outcome
 from wakeful.loop.journal import Journal
+from wakeful.loop.late import carry_out
 from wakeful.loop.live import Live
-from wakeful.loop.opening import Opened, store_context, stored_run
+from wakeful.loop.opening import Opened, store_context
 from wakeful.loop.recover import give_up, recover
 from wakeful.loop.redact import Redactor
+from wakeful.loop.stored import stored_run, take_back
 from wakeful.loop.turn import drive
 from wakeful.plugins.delegated import DelegatedPlugins
 from wakeful.plugins.hooks import AgentPlugins
 from wakeful.results.below import answer_of
 from wakeful.store.engine import Store
-from wakeful.types import Action, Answer, ConfigError, EpochStarted, Run, RunStarted
+from wakeful.types import Action, Answer, Claim, ConfigError, EpochStarted, Run, RunStarted
 from wakeful.waiting import outlast, uncancel
 
 log = logging.getLogger("wakeful")
@@ -92,6 +96,31 @@ class Execution:
                 return (await outlast(give_up(live)))[0]
 
         return await self._drive(await self._live(agent, view, parent), first)
+
+    async def drafts(self, left: Left, claim: Claim) -> Answer:
+        """Carry out what was decided about drafts of a run that is over; it stays as it ended."""
+        agent, run_id, now = self.agent(left.agent), left.run_id, self.ambient.clock.now()
+
+        def begin(conn: Connection) -> Run:
+            self.desk.hold(conn, claim)
+            return take_back(conn, agent, run_id, now)
+
+        view, cancelled = await outlast(self.store.write(begin))
+        if not cancelled:
+            await self._carry_out(await self._live(agent, view, None))
+        answer = await self.store.read(lambda conn: stored_answer(conn, run_id))
+        return answer or withdrawn(run_id, view.conversation)
+
+    async def _carry_out(self, live: Live) -> None:
+        self.runs.lives[live.run.id] = live
+        try:
+            await carry_out(live)
+        except asyncio.CancelledError:
+            if live.abandoned:
+                raise
+            uncancel()
+        finally:
+            del self.runs.lives[live.run.id]
 
     async def retrieve(self, live: Live) -> None:
         """Retrieve context at the start of a turn and keep it for a resume."""

@@ -21,6 +21,7 @@ from wakeful.types import (
     Priority,
     Run,
     RunStatus,
+    Verdict,
     WorkItem,
     failure,
 )
@@ -34,6 +35,12 @@ _PREFIX: Final = "sub:"
 WAITS: Final = "SUB_AGENT_WAITS"
 _OPEN = (RunStatus.RUNNING.value, RunStatus.AWAITING_APPROVAL.value, RunStatus.AWAITING_FEEDBACK.value)
 
+#: Held calls that a run waits for: all but drafts, which block nothing.
+HOLDING: Final = (
+    action_call.c.status == "held",
+    action_call.c.verdict != Verdict.STAGE.name.lower(),
+    action_call.c.approval_id.is_not(None),
+)
 #: Stores a wake-up in a transaction that is under way.
 Wake = Callable[[Connection, WorkItem], None]
 
@@ -90,8 +97,7 @@ def asked_below(conn: Connection, run_id: str) -> tuple[str, ...]:
     """Return the requests for people of the runs below one, in the order of their calls."""
     query = (
         select(action_call.c.approval_id)
-        .where(action_call.c.run_id.in_(below(run_id)), action_call.c.status == "held")
-        .where(action_call.c.approval_id.is_not(None))
+        .where(action_call.c.run_id.in_(below(run_id)), *HOLDING)
         .order_by(action_call.c.started_at, action_call.c.key)
     )
     return tuple(conn.execute(query).scalars())

@@ -65,8 +65,13 @@ class _LostError(Exception):
     """Somebody else decided first: what the plugin wrote meanwhile is undone."""
 
 
+def gone(request: ApprovalRequest, status: RunStatus) -> bool:
+    """Return whether a request went with its run; a draft outlives one that nobody cancelled."""
+    return request.of_call and status.ended and (request.holds or status is RunStatus.CANCELLED)
+
+
 async def _decide(tx: Transaction, request: ApprovalRequest, wake: Wake) -> ApprovalRequest:
-    if not request.holds:
+    if not request.of_call:
         return request
     mine = (action_call.c.key == request.key, action_call.c.status == "held")
     found = await tx.all(select(action_call.c.args, action_call.c.reasons).where(*mine))
@@ -81,7 +86,7 @@ async def _decide(tx: Transaction, request: ApprovalRequest, wake: Wake) -> Appr
     if await tx.exec(update(action_call).where(*mine).values(**values)) != 1:
         raise _LostError
     (found,) = await tx.all(select(run.c.conversation_id, run.c.status).where(run.c.id == request.run))
-    if RunStatus(found.status).ended:
+    if gone(request, RunStatus(found.status)):
         raise NotAvailableError(
             f"run {request.run} is {found.status}; its call {request.action} can no longer be decided"
         )

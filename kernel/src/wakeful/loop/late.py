@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from attrs import evolve
 from sqlalchemy import select, update
 
+from wakeful.loop.below import HOLDING
 from wakeful.loop.close import Put, Work, context, finish, merged, unfinished
 from wakeful.loop.codec import load_provenance
 from wakeful.loop.decisions import EXPIRED
@@ -63,6 +64,7 @@ FINAL = frozenset({Verdict.DENY, Verdict.DEFER})
 
 #: Held calls of a closed step that a person has decided, and whose outcome is not told yet.
 _DECIDED = ("approved", "rejected", "executing")
+_DRAFT = Verdict.STAGE.name.lower()
 
 
 async def decided(live: Live) -> bool:
@@ -79,8 +81,7 @@ async def held(live: Live) -> list[str]:
     """Return the requests of the run's calls that no person has decided, as the journal knows them."""
     query = (
         select(action_call.c.approval_id)
-        .where(action_call.c.run_id == live.run.id, action_call.c.status == "held")
-        .where(action_call.c.approval_id.is_not(None))
+        .where(action_call.c.run_id == live.run.id, *HOLDING)
         .order_by(action_call.c.step, action_call.c.index_, action_call.c.inner)
     )
     return list(await live.store.read(lambda conn: conn.execute(query).scalars().all()))
@@ -99,15 +100,19 @@ async def carry_out(live: Live) -> None:
             await _approved(live, inv, item)
 
 
-async def drop(live: Live) -> str:
+async def drop(live: Live, *, drafts: bool) -> str:
     """Tell what became of decided calls that are not carried out, because their run ends before.
+
+    Args:
+        live: the run.
+        drafts: of drafts as well; otherwise these are carried out although the run has ended.
 
     Returns:
         What prevented it, if anything did: a result that a plugin made can perhaps not be stored. The run
         ends nevertheless.
     """
     try:
-        await _drop(live)
+        await _drop(live, drafts=drafts)
     except (StoreError, FencedError):
         raise
     except Exception as error:  # noqa: BLE001  (whatever a plugin made of a result, the run gets its end)
@@ -116,8 +121,10 @@ async def drop(live: Live) -> str:
     return ""
 
 
-async def _drop(live: Live) -> None:
+async def _drop(live: Live, *, drafts: bool) -> None:
     for inv, item in await _decided_calls(live):
+        if item["verdict"] == _DRAFT and not drafts:
+            continue
         puts: list[Put] = []
         if item["status"] == "rejected":
             raw, status = _rejected(item), "denied"

@@ -26,6 +26,7 @@ from wakeful.types import (
     Run,
     Stepped,
     Stop,
+    Verdict,
     Wait,
     WakefulError,
 )
@@ -90,6 +91,7 @@ def stepped(reply: Reply, planned: Sequence[Planned], work: Work, *, proposed: b
     for item in planned:
         result = work.results.get(item.invocation.key) or item.result
         if result is not None:
-            held = item.status in {"held", "approved"} or result.code == WAITS
+            waits = item.status in {"held", "approved"} and item.judged.judgement.verdict is not Verdict.STAGE
+            held = waits or result.code == WAITS
             did.append(Did(item.invocation, result, held))
     return Stepped(reply, tuple(did), proposed)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from attrs import evolve, field, frozen
@@ -16,23 +15,18 @@ from wakeful.loop.codec import (
     dump_fragments,
     dump_limits,
     load_declared,
-    load_fragments,
     load_sent,
 )
-from wakeful.loop.outcomes import load_outcomes, load_within
 from wakeful.loop.prefix import changed, owner
 from wakeful.loop.statements import append_rows, guard
 from wakeful.loop.transcript import with_transcript
 from wakeful.store.prepared import Prepared
-from wakeful.store.records import usage_of
 from wakeful.store.tables import conversation, declaration, epoch, run
 from wakeful.types import (
     ConversationBusyError,
     Epoch,
     Fragment,
     Json,
-    Limits,
-    NotFoundError,
     Row,
     RowKind,
     Run,
@@ -46,7 +40,7 @@ from wakeful.types import (
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from sqlalchemy import Connection, RowMapping
+    from sqlalchemy import Connection
 
 
 # Built once: a statement that is built for every turn costs more than running it.
@@ -130,7 +124,7 @@ def open_turn(conn: Connection, agent: BuiltAgent, opening: Opening) -> Opened:
         limits=agent.view.limits,
         options=opening.options,
         parent=above.id if above else "",
-        given_words=_words(opening.options),
+        given_words=words_of(opening.options),
         priority=opening.priority,
     )
     _start(conn, view, above)
@@ -161,7 +155,7 @@ def _next_turn(conn: Connection, agent: BuiltAgent, opening: Opening) -> tuple[i
     return 1, opening.secret
 
 
-def _words(options: Mapping[str, Mapping[str, Json]]) -> str:
+def words_of(options: Mapping[str, Mapping[str, Json]]) -> str:
     """Return the user's words that the run above handed down."""
     return str(options.get("", {}).get("words", ""))
 
@@ -200,7 +194,7 @@ def busy(conversation_id: str) -> ConversationBusyError:
 def _epoch(conn: Connection, agent: BuiltAgent, opening: Opening) -> tuple[Epoch, Sent | None, bool]:
     last = _LAST_EPOCH.first(conn, {"id_": opening.conversation, "agent_": agent.name})
     if last is not None and last.declaration == agent.declared_digest:
-        sent = load_sent(last.sent) or _last_sent(conn, opening.conversation, agent.name, last.id)
+        sent = load_sent(last.sent) or last_sent(conn, opening.conversation, agent.name, last.id)
         return Epoch(last.id, last.reason, agent.declared), sent, False
     reason, number, change, sent = "first turn", 1, None, None
     if last is not None:
@@ -210,7 +204,7 @@ def _epoch(conn: Connection, agent: BuiltAgent, opening: Opening) -> tuple[Epoch
         configured = last.configuration != agent.configuration
         change = changed(old, agent.declared, reason, configured=configured)
         change = evolve(change, plugin=owner(agent, change.section))
-        sent = load_sent(last.sent) or _last_sent(conn, opening.conversation, agent.name, last.id)
+        sent = load_sent(last.sent) or last_sent(conn, opening.conversation, agent.name, last.id)
     if _KNOWN.first(conn, {"digest_": agent.declared_digest}) is None:
         body = {"digest": agent.declared_digest, "body": agent.declared.dump()}
         conn.execute(_ADD_DECLARATION[conn.dialect.name], body)
@@ -227,7 +221,7 @@ def _epoch(conn: Connection, agent: BuiltAgent, opening: Opening) -> tuple[Epoch
     return Epoch(number, reason, agent.declared, change), sent, True
 
 
-def _last_sent(conn: Connection, conversation_id: str, agent: str, number: int) -> Sent | None:
+def last_sent(conn: Connection, conversation_id: str, agent: str, number: int) -> Sent | None:
     """Return the last fingerprint of an epoch, or of one before it: what begins is compared with that."""
     values = {"id_": conversation_id, "agent_": agent, "number_": number}
     return load_sent(conn.execute(_LAST_SENT, values).scalar()) if number > 1 else None
@@ -241,79 +235,3 @@ def store_context(conn: Connection, view: Run, fragments: tuple[Fragment, ...]) 
     """
     guard(conn, view)
     conn.execute(update(run).where(run.c.id == view.id).values(context=dump_fragments(fragments)))
-
-
-def take_up(conn: Connection, agent: BuiltAgent, run_id: str, now: datetime) -> Run:
-    """Take a run over from whoever had it, and return its view, with the epoch it had.
-
-    The fence rises, so that a stalled process that had the run before can no longer write.
-
-    Raises:
-        NotFoundError: it has ended.
-        ConversationBusyError: another run of the conversation is active.
-    """
-    found = conn.execute(select(run).where(run.c.id == run_id)).mappings().one()
-    status = RunStatus(found["status"])
-    if not status.parked and status is not RunStatus.RUNNING:
-        raise NotFoundError(f"run {run_id} is {status.value}; it has ended and cannot be resumed")
-    try:
-        same = (run.c.id == run_id, run.c.status == status.value, run.c.fence == found["fence"])
-        fenced = update(run).where(*same).values(status="running", fence=found["fence"] + 1)
-        if conn.execute(fenced).rowcount != 1:
-            raise busy(found["conversation_id"])
-    except IntegrityError as error:
-        raise busy(found["conversation_id"]) from error
-    return stored_view(conn, agent, found, now, found["fence"] + 1)
-
-
-def stored_run(
-    conn: Connection, find: Callable[[str], BuiltAgent], run_id: str, now: datetime
-) -> tuple[BuiltAgent, Run]:
-    """Return a run as it is stored, with its agent, for looking at it only."""
-    found = conn.execute(select(run).where(run.c.id == run_id)).mappings().one()
-    agent = find(found["agent"])
-    return agent, stored_view(conn, agent, found, now)
-
-
-def stored_view(conn: Connection, agent: BuiltAgent, found: RowMapping, now: datetime, fence: int = 0) -> Run:
-    """Return a run as its row has it, as one that is running; with another fence if one is given."""
-    query = select(conversation.c.secret).where(conversation.c.id == found["conversation_id"])
-    secret = conn.execute(query).scalar_one()
-    current, sent = _stored_epoch(conn, dict(found))
-    options = json.loads(found["options"])
-    view = Run(
-        id=found["id"],
-        agent=agent.view,
-        conversation=found["conversation_id"],
-        user=found["user"],
-        turn=found["turn"],
-        step=found["steps"],
-        now=now,
-        secret=secret,
-        status=RunStatus.RUNNING,
-        epoch=current,
-        previous=sent,
-        context=load_fragments(found["context"]),
-        outcomes=load_outcomes(conn, found["id"]),
-        within=load_within(conn, found["id"]),
-        usage=usage_of(found),
-        limits=Limits(**json.loads(found["limits"])),
-        options=options,
-        parent=found["parent_run"] or "",
-        given_words=_words(options),
-        fence=fence or found["fence"],
-        priority=found["priority"],
-    )
-    return with_transcript(conn, view, agent.rewriters)
-
-
-def _stored_epoch(conn: Connection, found: Mapping[str, Json]) -> tuple[Epoch, Sent | None]:
-    query = select(epoch.c.id, epoch.c.reason, epoch.c.sent, declaration.c.body).where(
-        epoch.c.conversation_id == found["conversation_id"],
-        epoch.c.agent == found["agent"],
-        epoch.c.id == found["epoch"],
-        declaration.c.digest == epoch.c.declaration,
-    )
-    row = conn.execute(query).one()
-    sent = load_sent(row.sent) or _last_sent(conn, found["conversation_id"], found["agent"], row.id)
-    return Epoch(row.id, row.reason, load_declared(row.body)), sent

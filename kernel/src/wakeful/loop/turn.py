@@ -248,7 +248,8 @@ async def _end(live: Live, outcome: Outcome) -> Answer:
     if status is RunStatus.COMPLETED and (pending or await decided(live) or await _answers_follow(live)):
         status = RunStatus.AWAITING_FEEDBACK if questions else RunStatus.AWAITING_APPROVAL
     elif await decided(live):
-        outcome = evolve(outcome, error="; ".join(filter(None, (outcome.error, await drop(live)))))
+        told = await drop(live, drafts=status is RunStatus.CANCELLED)
+        outcome = evolve(outcome, error="; ".join(filter(None, (outcome.error, told))))
     run, final = live.run, outcome.final
     answer = Answer(
         text=live.redactor.text(outcome.text),

@@ -21,8 +21,8 @@ class ApprovalRequest:
         args: its arguments; after an approval those that the person gave.
         digest: sha256 over the canonical arguments.
         status: ``pending``, ``approved``, ``rejected``, ``answered`` or ``expired``.
-        kind: ``approval``, ``draft`` (from ``STAGE``), ``question``, or ``outcome``: somebody is to say
-            whether an interrupted call took effect, which holds no call and so parks no run.
+        kind: ``approval``; ``draft`` (from ``STAGE``), which blocks nothing and outlives its run;
+            ``question``; or ``outcome``: somebody is to say whether an interrupted call took effect.
         expires: when it is void, if it is then undecided.
     """
 
@@ -39,4 +39,9 @@ class ApprovalRequest:
     @property
     def holds(self) -> bool:
         """Whether its run waits for the decision."""
+        return self.kind in {"approval", "question"}
+
+    @property
+    def of_call(self) -> bool:
+        """Whether a call is carried out, or not, by the decision."""
         return self.kind != "outcome"

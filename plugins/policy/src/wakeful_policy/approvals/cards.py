@@ -148,7 +148,9 @@ def _list(conn: Connection, *, everything: bool) -> list[Stored]:
         return [load(dict(row)) for row in reversed(conn.execute(query).mappings().all())]
     over = [each.value for each in RunStatus if each.ended]
     ended = select(run.c.id).where(run.c.status.in_(over))
-    waits = request.c.run_id.not_in(ended) | (request.c.kind == "outcome")
+    cancelled = select(run.c.id).where(run.c.status == RunStatus.CANCELLED.value)
+    draft = (request.c.kind == "draft") & request.c.run_id.not_in(cancelled)
+    waits = request.c.run_id.not_in(ended) | (request.c.kind == "outcome") | draft
     query = requests().where(request.c.status == "pending", waits)
     return [load(dict(row)) for row in conn.execute(query).mappings()]
 
