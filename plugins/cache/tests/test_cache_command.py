@@ -30,6 +30,7 @@ from wakeful.testing import Database
 from wakeful.testing.wire import Wire
 from wakeful.types import Action
 from wakeful_cache.command import cache
+from wakeful_cache.picture import COLOURS
 
 LOOK: dict[str, Any] = {"calls": [{"tool": "look", "args": {"key": "k" * 40, "at": "here"}}]}
 STEPS: list[dict[str, Any]] = [LOOK, LOOK, LOOK, {"text": "Done."}]
@@ -98,6 +99,20 @@ def office(
     return Office(wire, store, tmp_path, run_turn, capsys)
 
 
+def parts(office: Office, tag: str) -> list[Any]:
+    """Return the elements of the picture that was drawn."""
+    picture = ET.parse(office.folder / "requests.svg")  # noqa: S314  (our own)
+    return [each for each in picture.iter() if each.tag.endswith("}" + tag)]
+
+
+def bars(office: Office) -> list[Any]:
+    return parts(office, "g")
+
+
+def fills(bar: Any) -> list[str]:
+    return [each.get("fill", "") for each in bar]
+
+
 @pytest.mark.parametrize("model", ["anthropic:claude-sonnet-4-6", "openai:gpt-5.6", "openai:gpt-5.2"])
 def test_everything_that_was_sent_is_read_again(office: Office, model: str) -> None:
     office.turn(Volatile(), model=model)
@@ -155,7 +170,10 @@ def test_a_gap_that_the_cache_did_not_live_through_is_explained(office: Office, 
     office.wire.advance(1200)
     clock.advance(1200)
     office.turn()
-    assert "tokens paid again: expired: 1,200 s since the request before, kept for 300 s" in office.told().out
+    told = office.told(picture=office.folder / "requests.svg")
+    assert "tokens paid again: expired: 1,200 s since the request before, kept for 300 s" in told.out
+    striped = [number for number, bar in enumerate(bars(office), 1) if "url(#again)" in fills(bar)]
+    assert striped == [row["number"] for row in told.json["requests"] if row["wasted"]] == [5]
 
 
 def test_missing_usage_and_an_unmarked_last_tool_are_named(office: Office) -> None:
@@ -177,9 +195,13 @@ def test_a_run_alone_a_picture_and_an_unknown_id(office: Office) -> None:
     office.turn()
     run = office.turn().answer.run_id
     told = office.told(picture=office.folder / "requests.svg").json
-    picture = ET.parse(office.folder / "requests.svg")  # noqa: S314  (our own)
-    bars = [each for each in picture.iter() if each.tag.endswith("}g")]
-    assert len(bars) == len(told["requests"]) == 8
+    drawn = bars(office)
+    assert len(drawn) == len(told["requests"]) == 8
+    assert COLOURS["written"] in fills(drawn[0])
+    assert COLOURS["read"] in fills(drawn[-1])
+    said = [each.text for each in parts(office, "text")]
+    assert said[0] == f"c-1: 8 requests, hit {told['totals']['hit']:.0%}"
+    assert [number for number in "12345678" if number not in said] == []
     alone = office.console.run("cache", run, "--json").json
     assert [row["run"] for row in alone["requests"]] == [run] * 4
     assert alone["requests"][0]["number"] == 5

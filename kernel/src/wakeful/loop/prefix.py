@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING
 from attrs import asdict, evolve
 
 from wakeful.config import AgentConfig
+from wakeful.prompt import excerpts
 from wakeful.types import Break, Declared, Json, Reply, Request, Run, Sent, digest, dump_item
 
 if TYPE_CHECKING:
     from wakeful.loop.agent import BuiltAgent
-
-#: Characters of both texts that are shown before and after the first difference.
-BEFORE, AFTER = 20, 60
 
 
 def configuration(config: AgentConfig, hide: Callable[[str], str]) -> str:
@@ -44,7 +42,7 @@ def changed(old: Declared, new: Declared, reason: str, *, configured: bool) -> B
     """
     for section, before, after in _differences(old, new):
         own = section == "tools" or (section.startswith("section ") and section != "section instructions")
-        cut = _excerpts(before, after)
+        cut = excerpts(before, after)
         return Break(
             section, reason, declared=configured or not own or not before, before=cut[0], after=cut[1]
         )
@@ -67,13 +65,6 @@ def _differences(old: Declared, new: Declared) -> Iterator[tuple[str, str, str]]
     for name in dict.fromkeys([*now, *texts]):
         if texts.get(name) != now.get(name):
             yield f"section {name}", texts.get(name, ""), now.get(name, "")
-
-
-def _excerpts(before: str, after: str) -> tuple[str, str]:
-    pairs = enumerate(zip(before, after, strict=False))
-    place = next((n for n, (x, y) in pairs if x != y), min(len(before), len(after)))
-    start, end = max(0, place - BEFORE), place + AFTER
-    return before[start:end], after[start:end]
 
 
 def owner(agent: BuiltAgent, section: str) -> str:

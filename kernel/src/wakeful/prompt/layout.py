@@ -29,6 +29,17 @@ def state_block(fragments: Sequence[Fragment]) -> str:
     return f"<{STATE_TAG}>\n" + "\n\n".join(parts) + f"\n</{STATE_TAG}>"
 
 
+def ends_in_state(request: Request) -> bool:
+    """Return whether a request ends in state that the next one does not repeat.
+
+    A provider that marks the end of such a request by itself writes all of it each time and reads nothing.
+    """
+    if not request.state or request.keep is not None:
+        return False
+    first = request.items[-request.state]
+    return isinstance(first, Text) and first.text.startswith(f"<{STATE_TAG}>")
+
+
 @frozen
 class PlainLayout:
     """The layout of the kernel; it knows nothing of caches."""

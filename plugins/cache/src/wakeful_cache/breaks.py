@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from attrs import evolve
 
+from wakeful.prompt import excerpts
 from wakeful.types import Break, Draft, Kept, RowKind, Sent, digest
 from wakeful_cache.pieces import Pieces, Ranges, Source, is_reasoning, items_of, spelled
 
@@ -11,8 +12,6 @@ from wakeful_cache.pieces import Pieces, Ranges, Source, is_reasoning, items_of,
 POINT = 16
 #: Places are kept where their distance from the end is at least this share larger than that of the next one.
 SPACING = 0.25
-#: Characters of both texts that are shown before and after the first difference.
-BEFORE, AFTER = 20, 60
 #: Rows that belong to a tool loop, which keeps its reasoning as long as it lasts.
 _LOOP = frozenset({RowKind.ASSISTANT, RowKind.RESULT, RowKind.STATE})
 
@@ -109,10 +108,8 @@ def of_messages(draft: Draft, pieces: Pieces, old: Pieces, before: Sent) -> Brea
     place = next((n for n, (x, y) in enumerate(pairs) if x != y), min(len(pieces.chains), len(old.chains)))
     was = spelled(items_of(old.sources[place], old.left_out)) if place < len(old.sources) else ""
     now = spelled(items_of(pieces.sources[place], pieces.left_out)) if place < len(pieces.sources) else ""
-    differ = (n for n, (x, y) in enumerate(zip(was, now, strict=False)) if x != y)
-    at = next(differ, min(len(was), len(now)))
-    cut = slice(max(0, at - BEFORE), at + AFTER)
-    return Break(_called(old, place), reason, declared, before=was[cut], after=now[cut])
+    cut = excerpts(was, now)
+    return Break(_called(old, place), reason, declared, before=cut[0], after=cut[1])
 
 
 def _called(pieces: Pieces, place: int) -> str:
