@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from attrs import evolve
 
-from wakeful.types import Call, Marks, Opaque, Reply, Result, Stop, Text
+from wakeful.prompt import state_block
+from wakeful.types import Call, Fragment, Marks, Opaque, Reply, Result, Stop, Text
 
 BOTH = pytest.mark.parametrize("api", ["responses", "chat"])
 EACH = pytest.mark.parametrize("stream", [False, True])
@@ -159,6 +161,23 @@ async def test_marks_are_explicit_where_the_model_has_breakpoints(
     marked = [n for n, message in enumerate(body[field]) if "prompt_cache_breakpoint" in str(message)]
     assert marked == [0, 1, len(body[field]) - 2]
     assert wire.summary()["prefix_breaks"] == 0, wire.explain()
+
+
+@BOTH
+async def test_state_at_the_end_is_not_written_into_the_cache_at_each_step(
+    api: str, wire: Any, bench: Any, ask: Any
+) -> None:
+    model = bench.bind(wire.openai_url, "gpt-5.6", api=api, models={"gpt-5.6": _facts(family="breakpoint")})
+    long = ("x " * 3000,)
+    wire.play(["One.", "Two."])
+    for count in (1, 2):  # as the kernel lays requests out without a plugin
+        state = state_block([Fragment("steps", 0, str(count))])
+        await model.complete(evolve(ask("go", state, system=long), state=1), "c")
+    assert wire.summary()["cache_write"] == 0, wire.explain()
+    wire.play(["One.", "Two."])
+    await model.complete(ask("go", system=long), "c")
+    await model.complete(evolve(ask("go", "Is that right?", system=long), state=1), "c")  # a side question
+    assert wire.summary()["cached_read"] > 1500, wire.explain()
 
 
 @BOTH

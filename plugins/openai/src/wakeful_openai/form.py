@@ -13,6 +13,7 @@ from typing import ClassVar
 
 from attrs import field, frozen
 
+from wakeful.prompt import ends_in_state
 from wakeful.types import Emit, Item, Json, Reply, Request, Tool, Usage
 from wakeful_openai.errors import Faults
 from wakeful_openai.facts import Facts
@@ -123,7 +124,9 @@ class Form(ABC):
                 pieces.append(b',"parallel_tool_calls":false')
         if request.cache_key and self.target.cache_key:
             pieces += [b',"prompt_cache_key":', spell(request.cache_key)]
-        if self.target.marks and (request.marks.tools or request.marks.system or request.marks.items):
+        marked = request.marks.tools or request.marks.system or request.marks.items
+        # Unasked, OpenAI marks the end: where that is state, it would write everything and never read it.
+        if self.target.marks and (marked or ends_in_state(request)):
             pieces += [b',"prompt_cache_options":', spell(MARK)]
         pieces.append(b"}")
         return b"".join(pieces)
