@@ -52,6 +52,7 @@ def test_the_second_identical_failure_blocks_the_call(steps: Steps, shop: Any) -
     ended = steps("look_up a", "look_up a", "look_up a", "look_up b")
     assert codes(ended) == ["OUT_OF_STOCK", "OUT_OF_STOCK", "REPEATED_IDENTICAL_CALL", "SUCCESS"]
     assert shop.done == ["look_up a", "look_up a", "look_up b"]
+    assert ["failed 2 times and is blocked now" in each.text for each in ended] == [False, True, False, False]
     assert "exactly this call has failed 2 times, the last time with OUT_OF_STOCK" in ended[2].text
     assert "Change the arguments" in ended[2].text
 
@@ -136,6 +137,7 @@ def test_the_same_wrong_arguments_are_named_as_such(
     replies = [*(say(calls=[("look_up", text)]) for text in texts), "Done."]
     ended = run_turn(agent, "Go", replies=replies).calls
     assert codes(list(ended)) == [code, code, "REPEATED_IDENTICAL_CALL", "REPEATED_IDENTICAL_CALL"]
+    assert "Exactly this call has failed 2 times and is blocked now." in ended[1].text
     assert f"has failed 3 times, the last time with {code}" in ended[3].text
     first, last = (
         {line for line in each.text.splitlines() if line.startswith("**Invalid:**")}

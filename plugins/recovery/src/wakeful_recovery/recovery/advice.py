@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable
 
-from attrs import evolve
+from attrs import evolve, frozen
 
 from wakeful.types import NEAR_LIMIT, Action, ActionResult, ErrorRecovery
 from wakeful_recovery.recovery.breaker import EXHAUSTED, NOT_RETRYABLE, REPEATED, RULES, UNAVAILABLE
@@ -26,11 +26,19 @@ _MAY_HAVE_ACTED = "It may have taken effect: find out before you repeat it, or a
 _LOOK_AGAIN = "Check the arguments; if they are right, try once more, else go on without it."
 
 
+@frozen
+class Failures:
+    """How often the action of a call has failed by now: in a row, and with exactly these arguments."""
+
+    in_row: int = 0
+    same: int = 0
+
+
 def advised(
     result: ActionResult,
     action: Action | None,
     tools: Container[str],
-    failures: int,
+    failures: Failures,
     settings: RecoverySettings,
 ) -> ActionResult:
     """Return a failed result with everything it needs to teach.
@@ -39,7 +47,7 @@ def advised(
         result: failed.
         action: what was called, or None.
         tools: names of the actions the caller may call; others are not suggested.
-        failures: of this action in a row, this one included.
+        failures: this one included.
         settings: the limits of the breaker.
     """
     known = result.recovery or ErrorRecovery()
@@ -73,13 +81,18 @@ def _default(action: Action | None, known: ErrorRecovery) -> str:
     return _LOOK_AGAIN
 
 
-def _warning(name: str, failures: int, settings: RecoverySettings) -> str:
-    if failures < settings.warn_from:
-        return ""
-    said = f"This is failure {failures} in a row of {name}"
-    if failures >= settings.failures_in_a_row:
-        return f"{said}; it is blocked for the rest of this run."
-    return f"{said}; after {settings.failures_in_a_row} it is blocked for the rest of this run."
+def _warning(name: str, failures: Failures, settings: RecoverySettings) -> str:
+    said = []
+    if 1 < settings.identical_failures <= failures.same:
+        said.append(f"Exactly this call has failed {failures.same} times and is blocked now.")
+    if failures.in_row >= settings.failures_in_a_row:
+        said.append(
+            f"This is failure {failures.in_row} in a row of {name}; it is blocked for the rest of this run."
+        )
+    elif failures.in_row >= settings.warn_from:
+        after = f"after {settings.failures_in_a_row} it is blocked for the rest of this run."
+        said.append(f"This is failure {failures.in_row} in a row of {name}; {after}")
+    return " ".join(said)
 
 
 def _few(names: Iterable[str]) -> tuple[str, ...]:

@@ -57,7 +57,7 @@ def blocked(
     fatal = next((each.code for each in failures if each.code in settings.fatal_codes), "")
     if fatal:
         return Blocked(UNAVAILABLE, f"it ended with {fatal}, so no call of it can succeed in this run")
-    same = [each for each in _identical(outcomes, action, args, changes) if each.executed or refused]
+    same = [each for each in identical(outcomes, action, args, changes) if each.executed or refused]
     if same and _final(same[-1]):
         reason = f"exactly this call failed with {same[-1].code}, and the same call cannot succeed"
         return Blocked(REPEATED, reason)
@@ -79,10 +79,10 @@ def in_a_row(outcomes: Iterable[Outcome], action: str) -> list[Outcome]:
     return found
 
 
-def _identical(
+def identical(
     outcomes: Iterable[Outcome], action: str, args: str, changes: Callable[[str], bool]
 ) -> list[Outcome]:
-    """Return the failures of one call since something happened that lets it succeed."""
+    """Return the failures of one call, however spelt, since something happened that lets it succeed."""
     found: list[Outcome] = []
     written = _spelling(args)
     for each in outcomes:

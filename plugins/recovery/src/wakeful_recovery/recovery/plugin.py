@@ -17,6 +17,7 @@ from wakeful.types import (
     Invocation,
     Judgement,
     NameRepair,
+    Outcome,
     Phase,
     Run,
     Services,
@@ -25,13 +26,15 @@ from wakeful.types import (
     canonical,
     clean,
 )
-from wakeful_recovery.recovery.advice import advised
-from wakeful_recovery.recovery.breaker import RULES, blocked, in_a_row
+from wakeful_recovery.recovery.advice import Failures, advised
+from wakeful_recovery.recovery.breaker import RULES, blocked, identical, in_a_row
 from wakeful_recovery.recovery.repair import NameRepairer
 from wakeful_recovery.recovery.settings import RecoverySettings
 
 #: Results of loops: what failed inside is said there, and a loop may try as often as it likes.
 _LOOP = "loop-result"
+#: How a call has ended in the journal.
+_ENDED = frozenset({"done", "refused", "denied"})
 #: The kernel's codes for calls that no judge sees.
 _REFUSALS = frozenset(
     {
@@ -87,12 +90,21 @@ class Teacher:
         """Return a failed result with what it needs to teach; others as they are."""
         if result.success:
             return result
-        failures = 0
+        told = Failures()
         if action is None or action.message_type != _LOOP:
             result = await self._stopped(ctx, action, result)
             if action is not None and result.code not in RULES:
-                failures = 1 + await _before(ctx, action.tool_name)
-        return advised(result, action, self.services.catalogue(ctx.run), failures, self.settings)
+                told = await self._failures(ctx, action)
+        return advised(result, action, self.services.catalogue(ctx.run), told, self.settings)
+
+    async def _failures(self, ctx: ActionContext, action: Action) -> Failures:
+        """Return how often the action of a failed call has failed by now, and this very call."""
+        earlier, own = await _earlier(ctx)
+        in_row = 1 + len(in_a_row(earlier, action.tool_name))
+        if own is None:
+            return Failures(in_row)
+        same = identical(earlier, action.tool_name, own.args, _changing(self.services, ctx.run))
+        return Failures(in_row, 1 + sum(each.executed or not own.executed for each in same))
 
     async def _stopped(self, ctx: ActionContext, action: Action | None, result: ActionResult) -> ActionResult:
         """Return the refusal of wrong arguments or a wrong name under the breaker's code, if a rule applies.
@@ -124,21 +136,25 @@ def _changing(services: Services, run: Run) -> Callable[[str], bool]:
     return changes
 
 
-async def _before(ctx: ActionContext, action: str) -> int:
-    """Return how often an action had failed in a row before the call at hand, calls of its step included."""
-    failures = len(in_a_row(ctx.run.outcomes, action))
-    step, index = ctx.key.split("/")[1:3]
-    of_step = f"{ctx.run.id}/{step}/"
-    if ctx.tx is None or any(each.key.startswith(of_step) for each in ctx.run.outcomes):
-        return failures  # a late result: its step is closed and counted
+async def _earlier(ctx: ActionContext) -> tuple[list[Outcome], Outcome | None]:
+    """Return how the calls before the one at hand ended, those of its step included, and that one.
+
+    None for the call of a late result: its step is closed and counted.
+    """
+    run, step = ctx.run, int(ctx.key.split("/")[1])
+    found = list(run.outcomes)
+    if ctx.tx is None or any(each.key.startswith(f"{run.id}/{step}/") for each in found):
+        return found, None
+    c = action_call.c
     query = (
-        select(action_call.c.success)
-        .where(action_call.c.run_id == ctx.run.id, action_call.c.step == int(step))
-        .where(action_call.c.action == action, action_call.c.index_ < int(index))
-        .where(action_call.c.parent.is_(None))
-        .where(action_call.c.status.in_(("done", "refused", "denied")), action_call.c.code.not_in(RULES))
-        .order_by(action_call.c.index_, action_call.c.inner)
+        select(c.key, c.action, c.args, c.success, c.code, c.status)
+        .where(c.run_id == run.id, c.step == step, c.parent.is_(None))
+        .order_by(c.index_, c.inner)
     )
-    for (success,) in await ctx.tx.all(query):
-        failures = 0 if success else failures + 1
-    return failures
+    for key, action, args, success, code, status in await ctx.tx.all(query):
+        ended = Outcome(key, action, args, success=bool(success), code=code, executed=status == "done")
+        if key == ctx.key:
+            return found, ended
+        if status in _ENDED:
+            found.append(ended)
+    return found, None
