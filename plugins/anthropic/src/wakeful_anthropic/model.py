@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from attrs import define, field
 
+from wakeful.models.faults import shown
 from wakeful.models.tries import failed
 from wakeful.types import (
     Call,
@@ -23,7 +24,7 @@ from wakeful.types import (
     Usage,
 )
 from wakeful_anthropic.client import Clients, Connection
-from wakeful_anthropic.errors import Faults, shown
+from wakeful_anthropic.errors import ApiFaults
 from wakeful_anthropic.messages import Encoder
 from wakeful_anthropic.reply import Answer
 from wakeful_anthropic.sse import Events, UnreadableError
@@ -56,7 +57,7 @@ class AnthropicModel:
 
     profile: Profile
     encoder: Encoder = field(repr=False)
-    faults: Faults = field(repr=False)
+    faults: ApiFaults = field(repr=False)
     prices: Prices = field(repr=False)
     clients: Clients = field(repr=False)
     connection: Connection

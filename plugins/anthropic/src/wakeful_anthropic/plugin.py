@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from wakeful.hookspecs import hookimpl
 from wakeful.types import ConfigError, Json, Model, Problem, Provider, Services, nearest
 from wakeful_anthropic.client import Clients, Connection
-from wakeful_anthropic.errors import Faults
+from wakeful_anthropic.errors import ApiFaults
 from wakeful_anthropic.messages import SEARCH_TOOLS, Encoder, Fixed
 from wakeful_anthropic.model import LONGEST_WHOLE, AnthropicModel
 from wakeful_anthropic.profiles import PROVIDER, Facts, facts_of, known_models
@@ -67,7 +67,7 @@ class AnthropicProvider:
         return AnthropicModel(
             profile=facts.profile(limit, own.cache_ttl),
             encoder=Encoder(_fixed(own, facts, name, params)),
-            faults=Faults(f"{PROVIDER}:{name}", connection.place, connection.secrets),
+            faults=ApiFaults(f"{PROVIDER}:{name}", connection.place, connection.secrets),
             prices=Prices(facts.price or name),
             clients=self.clients,
             connection=connection,

@@ -7,7 +7,7 @@ import json
 from attrs import define, field
 
 from wakeful.types import Call, Json, ModelError, clean_text
-from wakeful_openai.errors import Faults
+from wakeful_openai.errors import ApiFaults
 from wakeful_openai.ids import CallIds
 from wakeful_openai.pieces import spelled_args
 
@@ -44,7 +44,7 @@ class Calls:
     every delta, a new id in every delta, or arguments as objects.
     """
 
-    faults: Faults
+    faults: ApiFaults
     _slots: list[_Slot] = field(factory=list)
     _by_index: dict[int, _Slot] = field(factory=dict)
 

@@ -9,7 +9,7 @@ from attrs import define, field
 
 from wakeful.types import Emit, Item, Json, ModelError, Opaque, Reply, Request, Stop, Text, TextDelta, Usage
 from wakeful_openai.chat_calls import Calls
-from wakeful_openai.errors import Faults
+from wakeful_openai.errors import ApiFaults
 from wakeful_openai.facts import PROVIDER
 from wakeful_openai.form import Reader
 from wakeful_openai.ids import CallIds
@@ -46,7 +46,7 @@ _FAILED: Mapping[str, str] = {
 class _Gathering:
     """One reply, put together from choices: those of every chunk, or those of a whole reply."""
 
-    faults: Faults
+    faults: ApiFaults
     calls: Calls = field(init=False)
     text: Flow = field(factory=Flow)
     thoughts: Flow = field(factory=Flow)
@@ -136,7 +136,7 @@ class ChatReader(Reader):
 
     request: Request
     emit: Emit | None
-    faults: Faults
+    faults: ApiFaults
     keep_reasoning: bool
     _gathering: _Gathering = field(init=False)
     _usage: tuple[Json, Json] = field(default=(None, None), init=False)
@@ -191,7 +191,7 @@ class ChatReader(Reader):
         return self._gathering.reply(self.request, usage, keep_reasoning=self.keep_reasoning)
 
 
-def read_completion(body: Json, request: Request, faults: Faults, *, keep_reasoning: bool) -> Reply:
+def read_completion(body: Json, request: Request, faults: ApiFaults, *, keep_reasoning: bool) -> Reply:
     """Return the reply in a whole completion.
 
     Raises:

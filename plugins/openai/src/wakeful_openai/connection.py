@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from wakeful.types import Clock, ModelError
-from wakeful_openai.errors import Faults
+from wakeful_openai.errors import ApiFaults
 
 if TYPE_CHECKING:
     import httpx2
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 #: Seconds to wait for a connection; a reply may take far longer.
 CONNECT_S = 10.0
+#: Characters; shorter keys are placeholders, and are found in ordinary words.
+SHORTEST_KEY = 6
 
 
 @cache
@@ -56,7 +58,8 @@ class Connection:
             spelled, password = b64encode(unquote(user).encode()).decode(), user.partition(":")[2]
             self._headers["Authorization"] = f"Basic {spelled}"
             secrets = (spelled, password, unquote(password))
-        self.faults = Faults(model, place, key, secrets)
+        hidden = (*secrets, key) if len(key) >= SHORTEST_KEY else secrets
+        self.faults = ApiFaults(f"openai:{model}", place, hidden)
         self._client: AsyncOpenAI | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._making = asyncio.Lock()

@@ -15,7 +15,7 @@ from attrs import field, frozen
 
 from wakeful.prompt import ends_in_state
 from wakeful.types import Emit, Item, Json, Reply, Request, Tool, Usage
-from wakeful_openai.errors import Faults
+from wakeful_openai.errors import ApiFaults
 from wakeful_openai.facts import Facts
 from wakeful_openai.threads import Threads, spell
 
@@ -104,7 +104,7 @@ class Form(ABC):
     """The field of the body that holds the messages."""
     own_fields: ClassVar[frozenset[str]]
 
-    def __init__(self, target: Target, faults: Faults) -> None:
+    def __init__(self, target: Target, faults: ApiFaults) -> None:
         self.target, self.faults = target, faults
         self._heads: dict[bool, bytes] = {}
         self._tools: OrderedDict[tuple[str, ...], bytes] = OrderedDict()

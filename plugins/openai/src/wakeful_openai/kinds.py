@@ -5,28 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from wakeful.models.faults import BY_STATUS, by_status
+
 OK = 200
 _BAD = 400
-_SERVER = 500
 
-#: HTTP status to kind and whether trying again may help.
-_BY_STATUS: Mapping[int, tuple[str, bool]] = {
-    400: ("malformed", False),
-    401: ("auth", False),
-    402: ("permission", False),
-    403: ("permission", False),
-    404: ("unknown", False),
-    408: ("timeout", True),
-    409: ("server", True),
-    413: ("context_too_long", False),
-    422: ("malformed", False),
-    425: ("server", True),
-    429: ("rate_limit", True),
-    501: ("server", False),
-    503: ("overloaded", True),
-    504: ("timeout", True),
-    529: ("overloaded", True),
-}
 #: ``error.code`` or ``error.type`` (OpenAI's error guide, and what compatible servers call the same).
 _BY_CODE: Mapping[str, tuple[str, bool]] = {
     "invalid_api_key": ("auth", False),
@@ -88,17 +71,13 @@ def kind_of(codes: list[str], status: int, said: str) -> tuple[str, bool]:
         status: of the HTTP response; 200 for an error inside a reply.
         said: its words.
     """
-    kind, retryable = _BY_STATUS.get(
-        status, ("server" if status >= _SERVER else "unknown", status >= _SERVER)
-    )
-    if status < _BAD:  # no status of its own: an error within a reply, which another try may be spared
-        kind, retryable = "server", True
+    kind, retryable = by_status(status)
     for code in codes:
         if code in _BY_CODE and (status < _BAD or kind in _VAGUE or code == "insufficient_quota"):
             kind, retryable = _BY_CODE[code]
             break
-        if code.isdigit() and status < _BAD and int(code) in _BY_STATUS:
-            kind, retryable = _BY_STATUS[int(code)]
+        if code.isdigit() and status < _BAD and int(code) in BY_STATUS:
+            kind, retryable = BY_STATUS[int(code)]
             break
     if kind in _VAGUE:
         better = next((name for words, name in _BY_WORDS if words.search(said)), "")

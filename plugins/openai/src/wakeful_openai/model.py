@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve
 
+from wakeful.models.faults import shown
 from wakeful.models.tries import failed
 from wakeful.types import Emit, ModelError, Profile, Reply, Request, Text, TextDelta, Usage
 from wakeful_openai.connection import Connection
-from wakeful_openai.errors import shown
 from wakeful_openai.form import Form, Reader
 from wakeful_openai.sse import Decoder, LineTooLongError
 from wakeful_openai.usage import Prices

@@ -20,7 +20,7 @@ from wakeful.types import (
     Usage,
     clean_text,
 )
-from wakeful_openai.errors import Faults
+from wakeful_openai.errors import ApiFaults
 from wakeful_openai.facts import PROVIDER
 from wakeful_openai.form import Reader
 from wakeful_openai.ids import CallIds
@@ -47,7 +47,7 @@ class ResponsesReader(Reader):
 
     request: Request
     emit: Emit | None
-    faults: Faults
+    faults: ApiFaults
     _text: Flow = field(factory=Flow, init=False)
     _thoughts: Flow = field(factory=Flow, init=False)
     _items: list[Json] = field(factory=list, init=False)
@@ -101,7 +101,7 @@ class ResponsesReader(Reader):
         return read_response(response, self.request, self.faults)
 
 
-def read_response(body: Json, request: Request, faults: Faults) -> Reply:
+def read_response(body: Json, request: Request, faults: ApiFaults) -> Reply:
     """Return the reply in a response object.
 
     Raises:
@@ -140,7 +140,7 @@ class _Items:
     """Collects the items of one response."""
 
     request: Request
-    faults: Faults
+    faults: ApiFaults
     said: Usage | None
     cut: bool
     taken: list[Item] = field(factory=list)
