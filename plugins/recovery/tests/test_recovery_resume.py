@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from sqlalchemy import insert, select, update
@@ -23,6 +27,8 @@ from wakeful.types import (
     Verdict,
     canonical,
 )
+
+WORKER = Path(__file__).with_name("breaker_worker.py")
 
 
 class Careful:
@@ -96,3 +102,24 @@ async def test_a_resumed_run_keeps_its_counts(wakeful_app: Any, shop: Any) -> No
         "ATTEMPTS_EXHAUSTED",
     ]
     assert [done for done in shop.done if done.endswith(("ok", "x"))] == []
+
+
+def test_a_run_whose_process_is_killed_keeps_its_counts_in_another_one(tmp_path: Path) -> None:
+    command = [sys.executable, str(WORKER), str(tmp_path)]
+    killed = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr
+    told = json.loads(ended.stdout)
+    assert told["text"] == "Done."
+    assert told["codes"] == [
+        *["OUT_OF_STOCK"] * 4,
+        "MISSING_CREDENTIALS",
+        "SUCCESS",
+        "REPEATED_IDENTICAL_CALL",
+        "ACTION_UNAVAILABLE",
+        "OUT_OF_STOCK",
+        "ATTEMPTS_EXHAUSTED",
+    ]
+    done = (tmp_path / "done").read_text().splitlines()
+    assert done[-3:] == ["read_again now", "read_again now", "look_up d"], "nothing that is blocked ran"
