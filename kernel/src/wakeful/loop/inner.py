@@ -9,18 +9,17 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from typing import TYPE_CHECKING
 
 from attrs import define, evolve, field
 from sqlalchemy import select
 
 from wakeful.loop.close import merged
-from wakeful.loop.codec import load_provenance
 from wakeful.loop.execute import execute
 from wakeful.loop.live import Live
 from wakeful.loop.plan import Planned, ask_people, planned_as
-from wakeful.loop.recorded import load_raw, outcome_unknown
+from wakeful.loop.recorded import invocation_of, load_raw
 from wakeful.loop.references import filled, mentions, resolved, worsened
 from wakeful.loop.services import Context
 from wakeful.loop.writing import Writing
@@ -252,12 +251,8 @@ class Inner:
         raw = await load_raw(live.store, item)
         if item["status"] == "intended" and raw is None:
             live.within[inv.action] += 1
-            action = live.agent.actions.get(item["action"])
-            if action is not None and action.reruns:
-                return _again(inv, item)
-            raw = outcome_unknown(inv.action)
-            await live.journal.result(live.run, inv.key, raw, "unknown")
-            return raw
+            again = Judged(invocation_of(item, {inv.call.id: inv.call}), Judgement(Verdict.ALLOW))
+            return Planned(again, "intended")  # what must not run again has its result by now
         if item["status"] in _UNDECIDED:
             return raw or failure("POLICY_APPROVAL_REQUIRED", f"{inv.action} waits for a person")
         if item["status"] in {"done", "unknown"}:
@@ -269,13 +264,6 @@ class Inner:
 def _limited(action: Action | None) -> bool:
     """Return whether it matters how often an action has run."""
     return action is not None and action.max_executions is not None
-
-
-def _again(inv: Invocation, item: Mapping[str, Json]) -> Planned:
-    """Return a call that began in another process and may simply run again."""
-    provenance = load_provenance(item["provenance"])
-    same = evolve(inv, args=json.loads(item["args"]), provenance=provenance)
-    return Planned(Judged(same, Judgement(Verdict.ALLOW)), "intended")
 
 
 def _add(puts: list[Put], more: Sequence[Put]) -> None:

@@ -13,21 +13,20 @@ import traceback
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from attrs import evolve
 from sqlalchemy import select, update
 
 from wakeful.loop.below import HOLDING
 from wakeful.loop.close import Put, Work, context, finish, merged, unfinished
-from wakeful.loop.codec import load_provenance
 from wakeful.loop.decisions import EXPIRED
 from wakeful.loop.execute import execute
 from wakeful.loop.inner import Inner
 from wakeful.loop.live import Live
 from wakeful.loop.outcomes import outcome
 from wakeful.loop.plan import BASIS, EDITED
-from wakeful.loop.recorded import load_raw, outcome_unknown
+from wakeful.loop.recorded import invocation_of, load_raw
 from wakeful.loop.references import worsened
 from wakeful.loop.statements import append_rows, close_nested, guard, save_state
+from wakeful.loop.unknown import outcome_unknown, reruns, settle_lost
 from wakeful.policy import judge_one
 from wakeful.results import artifacts, attached
 from wakeful.store.tables import action_call
@@ -35,10 +34,11 @@ from wakeful.tools.arguments import check_arguments
 from wakeful.types import (
     ActionEnded,
     ActionResult,
-    Call,
+    ApprovalRequest,
     FencedError,
     Invocation,
     Json,
+    PersonAsked,
     Row,
     RowKind,
     StoreError,
@@ -125,13 +125,15 @@ async def _drop(live: Live, *, drafts: bool) -> None:
     for inv, item in await _decided_calls(live):
         if item["verdict"] == _DRAFT and not drafts:
             continue
+        raw: ActionResult | None
         puts: list[Put] = []
         if item["status"] == "rejected":
             raw, status = _rejected(item), "denied"
         elif item["status"] == "approved":
             raw, status = unfinished("CANCELLED", started=False), "cancelled"
         else:
-            raw, status, puts = await _begun(live, inv, item)
+            raw, puts = await _begun(live, item)
+            status = "done" if raw else "unknown"
         await _record(live, inv, raw, puts, status)
 
 
@@ -141,13 +143,10 @@ def _rejected(item: Mapping[str, Json]) -> ActionResult:
     return failure("REJECTED", "a person rejected this call; it was not executed")
 
 
-async def _begun(
-    live: Live, inv: Invocation, item: Mapping[str, Json]
-) -> tuple[ActionResult, str, list[Put]]:
-    """Return what is known of an approved call whose process ended: result, status, what it put."""
-    puts: list[Put] = [(put[0], put[1], put[2]) for put in json.loads(item["puts"])]
-    known = await load_raw(live.store, item)
-    return known or outcome_unknown(inv.action), "done" if known else "unknown", puts
+async def _begun(live: Live, item: Mapping[str, Json]) -> tuple[ActionResult | None, list[Put]]:
+    """Return the result of an approved call whose process ended, if it had one, and what it put."""
+    await settle_lost(live, item["step"])  # calls inside it
+    return await load_raw(live.store, item), [(put[0], put[1], put[2]) for put in json.loads(item["puts"])]
 
 
 async def _decided_calls(live: Live) -> list[tuple[Invocation, Mapping[str, Json]]]:
@@ -158,23 +157,16 @@ async def _decided_calls(live: Live) -> list[tuple[Invocation, Mapping[str, Json
         .order_by(action_call.c.step, action_call.c.index_, action_call.c.inner)
     )
     found = await live.store.read(lambda conn: conn.execute(query).mappings().all())
-    calls: list[tuple[Invocation, Mapping[str, Json]]] = []
-    for item in found:
-        call = Call(item["call_id"], item["tool"], item["args"])
-        args = json.loads(item["args"])
-        inv = Invocation(item["key"], call, item["index_"], item["inner"], item["action"], args)
-        inv = evolve(inv, provenance=load_provenance(item["provenance"]))
-        calls.append((inv, dict(item)))
-    return calls
+    return [(invocation_of(dict(item), {}), dict(item)) for item in found]
 
 
 async def _approved(live: Live, inv: Invocation, item: Mapping[str, Json]) -> None:
     """Claim, execute and record one approved call; a run that is cancelled meanwhile records that first."""
     puts: list[Put] = []
     if item["status"] == "executing":
-        raw, status, puts = await _begun(live, inv, item)
-        if status == "done" or not _reruns(live, inv):
-            await settle(_record(live, inv, raw, puts, status))
+        known, puts = await _begun(live, item)
+        if known or not reruns(live, inv.action):
+            await settle(_record(live, inv, known, puts, "done" if known else "unknown"))
             return
     _, cancelled = await outlast(_claim(live, inv))
     raw = unfinished("CANCELLED", started=False)
@@ -203,11 +195,6 @@ async def _claim(live: Live, inv: Invocation) -> None:
         conn.execute(claim)
 
     await live.store.write(write, durable=True)
-
-
-def _reruns(live: Live, inv: Invocation) -> bool:
-    action = live.agent.actions.get(inv.action)
-    return action is not None and action.reruns
 
 
 async def _run(
@@ -245,16 +232,22 @@ def _void(reasons: Sequence[Sequence[str]], basis: str) -> bool:
     return next((text for _, kind, text in reasons if kind == BASIS), "") != basis
 
 
-async def _record(live: Live, inv: Invocation, raw: ActionResult, puts: list[Put], status: str) -> None:
-    """Append the row that tells the outcome and end the call, in one transaction."""
+async def _record(
+    live: Live, inv: Invocation, raw: ActionResult | None, puts: list[Put], status: str
+) -> None:
+    """Append the row that tells the outcome, unknown without a result, and end the call; one transaction."""
+    request: ApprovalRequest | None = None
     async with live.store.transaction() as tx:
+        if raw is None:
+            raw, request = await outcome_unknown(live, tx, inv)
+        success, code = raw.success, raw.code
         ended = await finish(live, tx, inv, raw, puts)
         row = _row(live, ended)
 
         def write(conn: Connection) -> tuple[Row, ...]:
             guard(conn, live.run)
             rows = append_rows(conn, live.run, [row], live.clock.now())
-            values = {"status": status, "success": raw.success, "code": raw.code, "result_seq": rows[0].seq}
+            values = {"status": status, "success": success, "code": code, "result_seq": rows[0].seq}
             conn.execute(update(action_call).where(action_call.c.key == inv.key).values(**values))
             close_nested(conn, live.run.id, [inv.key], rows[0].seq)
             attached.keep_all(conn, live.run.conversation, [ended.result])
@@ -265,6 +258,8 @@ async def _record(live: Live, inv: Invocation, raw: ActionResult, puts: list[Put
     live.append(rows)
     live.update(state=merged(live, puts))
     await live.emit(ended)
+    if request is not None:
+        await live.emit(PersonAsked(live.run.id, request))
 
 
 _TOLD = {"sub-agent-result": "The sub-agent answered", "person-answer": "A person answered"}

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from attrs import evolve, frozen
+from attrs import frozen
 from sqlalchemy import select
 
 from wakeful.loop.close import Work
@@ -18,7 +18,6 @@ from wakeful.store.tables import action_call, model_call, step
 from wakeful.types import (
     ActionResult,
     Call,
-    ErrorRecovery,
     Invocation,
     Json,
     Judgement,
@@ -27,7 +26,6 @@ from wakeful.types import (
     Stop,
     Usage,
     Verdict,
-    failure,
 )
 
 if TYPE_CHECKING:
@@ -97,7 +95,7 @@ async def _calls(live: Live, number: int, calls: Mapping[str, Call]) -> tuple[li
     )
     work.nested.update(await live.store.read(lambda conn: conn.execute(nested).scalars().all()))
     for item in map(dict, found):
-        inv = _invocation(item, calls)
+        inv = invocation_of(item, calls)
         raw = await load_raw(live.store, item)
         delivered = item["status"] == "executing" and item["result_seq"] is None  # a sub-agent's answer
         if (item["status"] == "done" or delivered) and raw is not None:
@@ -113,27 +111,6 @@ async def _calls(live: Live, number: int, calls: Mapping[str, Call]) -> tuple[li
     return planned, work
 
 
-def unsettled(live: Live, planned: Sequence[Planned], work: Work) -> dict[str, ActionResult]:
-    """Return results for the calls that began, have no result, and must not simply run again."""
-    unknown = {}
-    for item in planned:
-        inv = item.invocation
-        action = live.agent.actions.get(inv.action)
-        if item.result is not None or inv.key in work.results:
-            continue
-        if action is None or not action.reruns:
-            unknown[inv.key] = outcome_unknown(inv.action)
-    return unknown
-
-
-def outcome_unknown(action: str) -> ActionResult:
-    """Return the result of a call that may or may not have taken effect when its process ended."""
-    advice = "Find out whether it took effect, or ask a person; do not simply call it again."
-    recovery = ErrorRecovery(retryable=False, suggestion=advice)
-    message = f"the process ended while {action} ran; it may or may not have taken effect"
-    return failure("OUTCOME_UNKNOWN", message, recovery)
-
-
 async def load_raw(store: Store, item: Mapping[str, Json]) -> ActionResult | None:
     """Return the stored result of a call, from the file store if it is long; None if there is none."""
     if item["result_ref"]:
@@ -141,11 +118,19 @@ async def load_raw(store: Store, item: Mapping[str, Json]) -> ActionResult | Non
     return load_result(item["result"]) if item["result"] else None
 
 
-def _invocation(item: Mapping[str, Json], calls: Mapping[str, Call]) -> Invocation:
+def invocation_of(item: Mapping[str, Json], calls: Mapping[str, Call]) -> Invocation:
+    """Return the execution that a row of the journal is about; ``calls`` are those of the reply, by id."""
     call = calls.get(item["call_id"]) or Call(item["call_id"], item["tool"], item["args"])
-    args = json.loads(item["args"])
-    inv = Invocation(item["key"], call, item["index_"], item["inner"], item["action"], args)
-    return evolve(inv, provenance=load_provenance(item["provenance"]))
+    return Invocation(
+        item["key"],
+        call,
+        item["index_"],
+        item["inner"],
+        item["action"],
+        json.loads(item["args"]),
+        provenance=load_provenance(item["provenance"]),
+        parent=item["parent"] or "",
+    )
 
 
 def _judged(inv: Invocation, item: Mapping[str, Json]) -> Judged:

@@ -7,8 +7,9 @@ from wakeful.loop.ends import CANCELLED, Outcome
 from wakeful.loop.late import carry_out, decided
 from wakeful.loop.live import Live
 from wakeful.loop.next import stepped
-from wakeful.loop.recorded import Recorded, last_step, unsettled
+from wakeful.loop.recorded import Recorded, last_step
 from wakeful.loop.turn import after_calls, react
+from wakeful.loop.unknown import settle_lost
 from wakeful.types import RowKind
 
 
@@ -57,13 +58,10 @@ async def give_up(live: Live) -> Outcome:
 
 
 async def _settle(live: Live, found: Recorded) -> None:
-    """Store that the outcome of a call is unknown that began and must not simply run again."""
+    """Store the results of calls that nobody waits for any more."""
     for key in found.work.delivered:  # the answer of a sub-agent that came before the step was closed
         await live.journal.result(live.run, key, found.work.results[key])
-    unknown = unsettled(live, found.planned, found.work)
-    for key, result in unknown.items():
-        await live.journal.result(live.run, key, result, "unknown")
-    found.work.results.update(unknown)
+    found.work.results.update(await settle_lost(live, live.run.step))
 
 
 def _news(live: Live) -> bool:

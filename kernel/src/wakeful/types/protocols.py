@@ -252,6 +252,10 @@ class Approvals(Protocol):
 class Answers(Approvals, Protocol):
     """Approvals that also take answers to questions, and let requests expire."""
 
+    async def unknown(self, tx: Tx, run: Run, inv: Invocation) -> ApprovalRequest:
+        """Ask whether an interrupted call took effect, in the transaction that stores that nobody knows."""
+        ...
+
     async def answer(self, tx: Tx, request_id: str, *, by: str, answer: Json) -> ApprovalRequest | None:
         """Answer a question once; None if it was not to be had, or is none. Never an approval."""
         ...

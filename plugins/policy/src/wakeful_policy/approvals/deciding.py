@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Final
 
 from attrs import evolve, frozen
-from sqlalchemy import insert, select, update
+from sqlalchemy import insert, update
 
 from wakeful.types import ApprovalRequest, Json, Tx, canonical, clean, clean_text, digest
 from wakeful_policy.approvals.tables import Stored, attempt, load, request, requests
@@ -105,8 +105,3 @@ async def claim(tx: Tx, stored: Stored, wanted: Wanted, status: str, now: dateti
     if await tx.exec(pending.values(**values)) != 1:
         return None
     return evolve(stored, status=status, decided_args=args).public()
-
-
-async def asked_already(tx: Tx, key: str, kind: str) -> bool:
-    """Whether there is a request of a kind about a call."""
-    return bool(await tx.all(select(request.c.id).where(request.c.key == key, request.c.kind == kind)))

@@ -22,7 +22,6 @@ from wakeful.types import (
     Lineage,
     Run,
     Services,
-    Stage,
     Tx,
     Verdict,
     canonical,
@@ -39,8 +38,7 @@ from wakeful_policy.approvals.deciding import (
     refuse,
 )
 from wakeful_policy.approvals.origins import origins
-from wakeful_policy.approvals.outcomes import OutcomeStage
-from wakeful_policy.approvals.questions import ASK, ask_person, expected, fitting
+from wakeful_policy.approvals.questions import ASK, OUTCOME, ask_person, expected, fitting
 from wakeful_policy.approvals.settings import ApprovalsSettings
 from wakeful_policy.approvals.tables import LINEAGE, Stored, load, request, requests
 
@@ -77,11 +75,6 @@ class ApprovalsPlugin:
     def tool_actions(self) -> Sequence[Action]:
         """Let the agent ask people."""
         return (ask_person(self._answered, NAME),) if self._settings.ask else ()
-
-    @hookimpl
-    def result_stages(self, agent: AgentView) -> Sequence[Stage]:
-        """Ask people about calls whose outcome nobody knows."""
-        return (OutcomeStage(agent.name, self._services),)
 
     # ---- the slot
     async def ask(self, tx: Tx, run: Run, inv: Invocation, judgement: Judgement) -> ApprovalRequest:
@@ -126,6 +119,13 @@ class ApprovalsPlugin:
         if stored is None or stored.expires_at is None or now < stored.expires_at:
             return None
         return await claim(tx, stored, Wanted(request_id, "expire", ""), "expired", now)
+
+    async def unknown(self, tx: Tx, run: Run, inv: Invocation) -> ApprovalRequest:
+        """Store a request to find out whether an interrupted call took effect."""
+        asked = Judgement(Verdict.ALLOW, "the process ended while it ran: did it take effect?")
+        stored = evolve(self._request(run, inv, asked), kind="outcome", expected=OUTCOME, expires_at=None)
+        await tx.exec(insert(request).values(**columns(stored)))
+        return stored.public()
 
     # ---- inside
     async def _settle(self, tx: Tx, wanted: Wanted, status: str) -> ApprovalRequest | None:

@@ -23,6 +23,7 @@ from wakeful.types import (
 ASK: Final = "ask_person"
 #: What may be said of a call whose outcome nobody knows.
 TOOK_EFFECT, DID_NOT = "took_effect", "did_not"
+OUTCOME: Final = {"type": "string", "enum": [TOOK_EFFECT, DID_NOT]}
 
 #: Gives the answer to the question that a call asked: who, and what; None while there is none.
 Find = Callable[[str], Awaitable[tuple[str, Json] | None]]
