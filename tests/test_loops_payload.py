@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from wakeful import Agent, action
 from wakeful.testing import ScriptedModel, say
 from wakeful.types import Result, RunStatus
@@ -47,13 +49,32 @@ async def told(wakeful_app: Any, agent: Agent) -> str:
     return [item.text for item in agent.model.requests[-1].items if isinstance(item, Result)][-1]
 
 
-async def test_a_loop_goes_over_the_payload_and_hands_on_what_is_in_it(wakeful_app: Any) -> None:
+@pytest.mark.parametrize("items", [{"$from": "payload.people"}, "payload.people", "'payload.people'"])
+async def test_a_loop_goes_over_the_payload_and_hands_on_what_is_in_it(wakeful_app: Any, items: Any) -> None:
     desk = Desk()
     args = {"name": "item.name", "how": {"word": "payload.tone.word", "index": "index"}}
-    loop = {"action": "greet", "items": {"$from": "payload.people"}, "args": args}
+    loop = {"action": "greet", "items": items, "args": args}
     text = await told(wakeful_app, desk.agent(("for_each", loop)))
     assert "2 processed, 0 failed" in text
     assert desk.done == [("Ada", {"word": "Dear", "index": 0}), ("Bo", {"word": "Dear", "index": 1})]
+
+
+@pytest.mark.parametrize(
+    ("items", "code", "words"),
+    [
+        ("payload.peple", "NO_SUCH_VALUE", "nothing at 'peple'"),
+        ("payload.tone", "NO_COLLECTION", "there is no list at 'payload.tone'"),
+        ("people", "NO_COLLECTION", "there is no list at 'people'"),
+        ('["Ada", "Bo"]', "SUCCESS", "2 processed, 0 failed"),
+    ],
+)
+async def test_items_that_are_a_text_are_a_place_or_a_list(
+    wakeful_app: Any, items: str, code: str, words: str
+) -> None:
+    loop = {"action": "greet", "items": items, "args": {"name": "item", "how": {}}}
+    text = await told(wakeful_app, Desk().agent(("for_each", loop)))
+    assert f"**Result:** {code}" in text
+    assert words in text
 
 
 async def test_a_place_that_the_payload_has_not_fails_the_item(wakeful_app: Any) -> None:

@@ -20,6 +20,7 @@ from wakeful.types import (
     near,
 )
 from wakeful_recovery.loops.names import resolved
+from wakeful_recovery.loops.templates import named_place
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -51,6 +52,8 @@ async def collection_of(args: Mapping[str, Json], ctx: ActionContext, services: 
         ActionError: neither or both were given, or the action gave nothing to go over.
     """
     items, name = args.get("items"), args.get("from_action")
+    if isinstance(items, str):
+        return await _written(items, ctx)
     if (items is None) == (name is None):
         what = "expected either 'items' or 'from_action'"
         raise ActionError("NO_COLLECTION", what, retryable=True)
@@ -67,6 +70,51 @@ async def collection_of(args: Mapping[str, Json], ctx: ActionContext, services: 
         path, many = services.files.path(value.ref), value.rows or 0
         return Collection(_lines(path), f"{action}.{output} ({many:,})", 1, provenance, result)
     return Collection(iter(value), f"{action}.{output} ({len(value):,})", 1, provenance, result)
+
+
+async def _written(text: str, ctx: ActionContext) -> Collection:
+    """Return the collection of a text: a place in the payload, or a list written as JSON."""
+    place = named_place(text)
+    if place is None:
+        try:
+            items = json.loads(text)
+        except ValueError:
+            items = None
+        return _listed(items, "items", text, ())
+    places, provenance = await standing(ctx, {place})
+    return _listed(places[place], place, text, provenance)
+
+
+def _listed(items: Json, name: str, text: str, provenance: tuple[Provenance, ...]) -> Collection:
+    if not isinstance(items, list):
+        what = f"items: there is no list at {text[:60]!r}"
+        advice = "Give a list, a place such as payload.people, or from_action."
+        raise ActionError("NO_COLLECTION", what, retryable=True, suggestion=advice)
+    return Collection(iter(items), f"{name} ({len(items):,})", provenance=provenance)
+
+
+async def standing(
+    ctx: ActionContext, places: set[str], *, missing_too: bool = False
+) -> tuple[dict[str, Json], tuple[Provenance, ...]]:
+    """Return what stands at places in the payload now, and what of it is not trusted.
+
+    Raises:
+        ActionError: there is no payload; or nothing stands at a place, unless that is to be None.
+    """
+    found: dict[str, Json] = {}
+    provenance = []
+    for place in sorted(places):
+        try:
+            value = await ctx.refer(place)
+        except ActionError as error:
+            if not missing_too or error.code != "NO_SUCH_VALUE":
+                raise
+            found[place] = None
+            continue
+        found[place] = value.value
+        if value.trust is not Trust.TRUSTED:
+            provenance.append(Provenance("", place, value.trust, value.source))
+    return found, tuple(provenance)
 
 
 def _output(result: ActionResult, wanted: str, action: str) -> tuple[str, Json]:

@@ -36,6 +36,7 @@ GRACE = 60.0
 SHOWN_CHARS = 8_000
 
 _TEXT, _OBJECT = {"type": "string"}, {"type": "object"}
+_ITEMS = {"anyOf": [{"type": "array", "items": {}}, {"type": "string"}]}
 _ACTION = "name of the action to run"
 _ARGS = (
     "its arguments; a text that is exactly item, item.path, index, last.path or payload.path stands for the "
@@ -66,7 +67,7 @@ class Loops:
         each = {
             "action": (_TEXT, _ACTION),
             "args": (_OBJECT, _ARGS),
-            "items": ({"type": "array"}, 'the items; {"$from": "payload.path"} takes them from there'),
+            "items": (_ITEMS, "the items, or the place of a list in the payload, like payload.path"),
             "from_action": (_TEXT, "instead of items: an action to call once, whose list is gone through"),
             "from_args": (_OBJECT, "its arguments"),
             "from_output": (_TEXT, "which of its outputs, if it returns several lists"),

@@ -18,7 +18,7 @@ from wakeful.types import (
     Trust,
     failure,
 )
-from wakeful_recovery.loops.collection import collection_of
+from wakeful_recovery.loops.collection import collection_of, standing
 from wakeful_recovery.loops.conditions import Condition
 from wakeful_recovery.loops.names import resolved
 from wakeful_recovery.loops.settings import LoopsSettings
@@ -79,7 +79,7 @@ class Runner:
         )
         provenance: tuple[Provenance, ...] = ()
         while not tally.stopped:
-            looked, _ = await _payload(ctx, condition.places, missing_too=True)
+            looked, _ = await standing(ctx, condition.places, missing_too=True)
             if not condition.holds({**looked, "last": last, "index": index}, first=index == 0):
                 break
             if index >= allowed or self._over(tally, index, ends):
@@ -107,7 +107,7 @@ class Runner:
         provenance: tuple[Provenance, ...],
     ) -> ActionResult:
         try:
-            places, more = await _payload(ctx, referred(template))
+            places, more = await standing(ctx, referred(template))
             args = filled(template, {**scope, **places})
         except ActionError as error:
             return failure(error.code, error.message, error.recovery)
@@ -130,30 +130,6 @@ async def _some(running: dict[asyncio.Task[ActionResult], int], tally: Tally) ->
     done, _ = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
     for task in sorted(done, key=lambda each: running[each]):
         tally.count(running.pop(task), task.result())
-
-
-async def _payload(
-    ctx: ActionContext, places: set[str], *, missing_too: bool = False
-) -> tuple[dict[str, Json], tuple[Provenance, ...]]:
-    """Return what stands at places in the payload now, and what of it is not trusted.
-
-    Raises:
-        ActionError: there is no payload; or nothing stands at a place, unless that is to be None.
-    """
-    found: dict[str, Json] = {}
-    provenance = []
-    for place in sorted(places):
-        try:
-            value = await ctx.refer(place)
-        except ActionError as error:
-            if not missing_too or error.code != "NO_SUCH_VALUE":
-                raise
-            found[place] = None
-            continue
-        found[place] = value.value
-        if value.trust is not Trust.TRUSTED:
-            provenance.append(Provenance("", place, value.trust, value.source))
-    return found, tuple(provenance)
 
 
 def _value(value: Json) -> Json:

@@ -46,8 +46,14 @@ def referred(template: Json) -> set[str]:
         return set().union(*map(referred, template.values()))
     if isinstance(template, list):
         return set().union(*map(referred, template))
-    found = _PLACE.fullmatch(template) if isinstance(template, str) else None
-    return {found[2] + found[3]} if found and found[2] == "payload" else set()
+    place = named_place(template) if isinstance(template, str) else None
+    return set() if place is None else {place}
+
+
+def named_place(text: str) -> str | None:
+    """Return the place in the payload that a text names, without quotes; None if it names none."""
+    found = _PLACE.fullmatch(text)
+    return found[2] + found[3] if found and found[2] == "payload" else None
 
 
 def without_last(template: Json) -> Json:
