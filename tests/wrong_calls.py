@@ -189,6 +189,8 @@ CALLS = [
     *_of("sequence", "read_message", {"sequence": 99}, {"sequence": "x"}),
     *(Wrong("handle", "artifact_info", {"handle": handle}, NUMBERS) for handle in ("B", "artifact_1", "[Z]")),
     Wrong("column", "artifact_rows", {"handle": "A", "columns": ["nummber"]}, NUMBERS),
+    *(Wrong("path", "artifact_json", {"handle": "A", "path": path}, NUMBERS)
+      for path in ("$[0].sqare", "$[*].nummber", "$[?@.sqare > 100].number")),
     *_of("hidden", "describe_entity", {"entity": "payrol"}, {"entity": "audit_trial"}),
     *_of("hidden", "search_records", {"entity": "customer", "order_by": "snn"}),
 ]  # fmt: skip
