@@ -213,6 +213,15 @@ async def test_what_the_settings_say_is_in_the_body(api: str, wire: Any, bench: 
         assert (body["max_tokens"], body["reasoning_effort"]) == (77, "low")
 
 
+@BOTH
+async def test_a_model_that_makes_one_call_at_a_time_is_not_told_so(
+    api: str, wire: Any, bench: Any, ask: Any
+) -> None:
+    wire.play(["Hi."])  # OpenAI's o-models refuse the parameter
+    await bench.bind(wire.openai_url, "o4-mini", api=api, parallel_calls=False).complete(ask("go"), "c")
+    assert "parallel_tool_calls" not in wire.requests[0]
+
+
 async def test_streams_ask_for_usage_and_never_lose_it(wire: Any, bench: Any, ask: Any, screen: Any) -> None:
     usage = {"prompt_tokens": 50, "completion_tokens": 7, "prompt_tokens_details": {"cached_tokens": 40}}
     wire.play([{"text": "Hi.", "usage": usage}, {"text": "Hi.", "usage": False}])

@@ -27,6 +27,8 @@ class Facts:
         tool_search: whether it searches deferred tools on the Responses API.
         replay_reasoning: whether the text of its reasoning is sent back on Chat Completions.
         cache_key: whether ``prompt_cache_key`` is sent; None leaves it to the kind of server.
+        images: whether it reads images.
+        parallel_calls: whether it makes several calls in one reply, and can be told not to.
         price: ``provider:model`` for the price list; empty looks the name up.
         known: whether the table names the model.
     """
@@ -41,6 +43,8 @@ class Facts:
     tool_search: bool = False
     replay_reasoning: bool = False
     cache_key: bool | None = None
+    images: bool = False
+    parallel_calls: bool = True
     price: str = ""
     known: bool = True
 

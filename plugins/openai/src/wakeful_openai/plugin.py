@@ -92,7 +92,7 @@ class OpenAIProvider:
             effort=own.effort,
             summary=own.reasoning_summary,
             store=own.store,
-            parallel=own.parallel_calls,
+            parallel=own.parallel_calls or not facts.parallel_calls,  # one call at a time already
             extra=dict(own.extra),
         )
         connection = Connection(name, address.url, key, own.timeout_s, self._services.clock)

@@ -34,6 +34,10 @@ class ModelFacts:
     cache_key: bool | None = field(
         default=None, metadata={"help": "whether `prompt_cache_key` is sent; by default to OpenAI only"}
     )
+    images: bool | None = field(default=None, metadata={"help": "whether it reads images"})
+    parallel_calls: bool | None = field(
+        default=None, metadata={"help": "whether it makes several calls in one reply, and can be told not to"}
+    )
     price: str | None = field(
         default=None, metadata={"help": "`provider:model` under which prices are looked up"}
     )
