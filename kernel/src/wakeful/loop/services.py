@@ -161,6 +161,11 @@ class Context:
         """The key stored before the action ran; the same when an interrupted call runs again."""
         return self.key
 
+    @property
+    def provenance(self) -> Sequence[Provenance]:
+        """Return what the arguments were taken from."""
+        return self._call.provenance if self._call is not None else ()
+
     def get(self, key: str, default: Json = None) -> Json:
         """Return a value of the declaring plugin's state, own writes of this step included."""
         for puts in (self.pending, self.earlier):

@@ -46,6 +46,11 @@ class ActionContext(Protocol):
     envelope: Envelope | None
     """What a result that is not trusted is shown in; only in stages."""
 
+    @property
+    def provenance(self) -> Sequence[Provenance]:
+        """Return what the arguments were taken from; what they say may be believed no further than that."""
+        ...
+
     def get(self, key: str, default: Json = None) -> Json:
         """Return a value of the declaring plugin's state, own writes of this step included."""
         ...
