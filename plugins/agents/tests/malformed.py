@@ -39,7 +39,11 @@ MALFORMED: dict[str, tuple[str, str, str]] = {
     "unknown key at the top": (_with('start = "load"', 'begin = "load"'), "begin", "known: answer"),
     "unknown start": (_with('start = "load"', 'start = "laod"'), "start", "did you mean 'load'"),
     "unknown next": (_with('next = "each"', 'next = "eahc"'), "steps.load.next", "did you mean 'each'"),
-    "unknown way of a branch": (_with('next = "sum"', 'next = "smu"'), "steps.sort.branch", "'sum'"),
+    "unknown way of a branch": (
+        _with('next = "sum"', 'next = "smu"'),
+        "steps.sort.branch[0].next",
+        "did you mean 'sum'",
+    ),
     "unknown step after an error": (
         _with('next = "each"', 'next = "each"\non_error = "repair"'),
         "steps.load.on_error",
@@ -135,4 +139,103 @@ MALFORMED: dict[str, tuple[str, str, str]] = {
         "table",
     ),
     "an answer that names no place": (_with("{payload.summary}", "{payload..x}"), "answer", "path"),
+    "a place in braces that is misspelled": (
+        _with("{payload.summary}", "{paylod.summary}"),
+        "answer",
+        "payload",
+    ),
+    "nested too deep for TOML": ("payload = " + "[" * 3000 + "]" * 3000, "f.toml", "nested too deep"),
+    "nested too deep for JSON": (
+        _with('args = { id = "item.id"', "args = { id = " + "[" * 40 + "]" * 40),
+        "steps.each.args.id" + "[0]" * 32,
+        "deeper than 32 levels",
+    ),
+    "a date among arguments": (
+        _with('place = "index"', "place = { on = 2026-01-02 }"),
+        "steps.each.args.place.on",
+        "2026-01-02 is no value of JSON",
+    ),
+    "a number without end": (_with('place = "index"', "place = -inf"), "steps.each.args.place", "-inf is no"),
+    "a start that is no name": (_with('start = "load"', 'start = ["load"]'), "start", "no step ['load']"),
+    "a payload that is no table": ("payload = 5\n" + GOOD, "payload", "expected a table, got 5"),
+    "a payload of another type than declared": (
+        "payload = { total = true }\n" + GOOD,
+        "payload.total",
+        "is True where a number is declared",
+    ),
+    "a declared place that is no path": (
+        _with('rows = "list"', '"rows..x" = "list"'),
+        "types.rows..x",
+        "cannot be read",
+    ),
+    "a power that never ends": (
+        _with("payload.touched > 2", "9**9**9**9 > payload.touched"),
+        "steps.sort.branch[0].when",
+        "BinOp has no place",
+    ),
+    "infinity in a condition": (
+        _with("payload.touched > 2", "payload.touched > 1e999"),
+        "steps.sort.branch[0].when",
+        "inf is no value of JSON",
+    ),
+    "an attribute of Python": (
+        _with("payload.touched > 2", "payload.touched.__class__.__mro__"),
+        "steps.sort.branch[0].when",
+        "'__mro__' names nothing in a payload",
+    ),
+    "a call of what a payload holds": (
+        _with("payload.touched > 2", "payload.touched.keys()"),
+        "steps.sort.branch[0].when",
+        "only len",
+    ),
+    "brackets nested too deep": (
+        _with("payload.touched > 2", "(" * 240 + "1" + ")" * 240),
+        "steps.sort.branch[0].when",
+        "nested",
+    ),
+    "a condition that is too long": (
+        _with("payload.touched > 2", "payload.touched > " + "1" * 500),
+        "steps.sort.branch[0].when",
+        "at most 500",
+    ),
+    "letters that look alike": (
+        _with("payload.touched > 2", "p\u0430yload.touched > 2"),
+        "steps.sort.branch[0].when",
+        "unknown name 'p\u0430yload'",
+    ),
+    "a comparison of a text and a number": (
+        _with("payload.touched > 2", "payload.summary > 2"),
+        "steps.sort.branch[0].when",
+        "a text and a number have no order",
+    ),
+    "something in a number": (
+        _with("payload.touched > 2", "'a' in payload.total"),
+        "steps.sort.branch[0].when",
+        "nothing is in a number",
+    ),
+    "the length of a number": (
+        _with("payload.touched > 2", "len(payload.total) > 2"),
+        "steps.sort.branch[0].when",
+        "a number has no length",
+    ),
+    "the negative of a text": (
+        _with("payload.touched > 2", "-payload.summary == 2"),
+        "steps.sort.branch[0].when",
+        "no text is negative",
+    ),
+    "a branch that leads to itself": (
+        _with('next = "sum" }', 'next = "sort" }').replace('{ next = "end" }', '{ next = "sum" }'),
+        "steps.sort",
+        "branches lead in a circle",
+    ),
+    "a payload for a sub-agent that is none": (
+        GOOD + 'next = "ask"\n[steps.ask]\nsub_agent = "kid"\nmessage = "Go"\npayload = 5',
+        "steps.ask.payload",
+        "expected a table, got 5",
+    ),
+    "a place in that payload that is none": (
+        GOOD + 'next = "ask"\n[steps.ask]\nsub_agent = "kid"\nmessage = "Go"\npayload = { a = "item.x" }',
+        "steps.ask.payload.a",
+        "inside a loop only",
+    ),
 }

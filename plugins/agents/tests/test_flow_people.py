@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from attrs import evolve
 
 import wakeful
 from tests.toys import Desk
@@ -86,3 +87,14 @@ async def test_a_flow_waits_for_a_sub_agent_that_waits(tmp_path: Path) -> None:
         await app.approvals.approve(answer.pending[0], by="ana")
         answer = await ended(app, answer)
     assert (answer.status, answer.text, noted) == (RunStatus.COMPLETED, "All is paid.", ["note"])
+
+
+async def test_a_prompt_waits_for_the_calls_of_its_model(tmp_path: Path) -> None:
+    lines: list[Any] = [say(calls=[("pay", {"euros": 100})]), "It is held.", "It is paid."]
+    subject = agent(tmp_path, 'prompt = "Pay."', "text")
+    async with wakeful.open(evolve(subject, model=ScriptedModel(lines))) as app:
+        answer = await app.send("agent", "Go")
+        assert (answer.status, len(answer.pending), noted) == (RunStatus.AWAITING_APPROVAL, 1, [])
+        await app.approvals.approve(answer.pending[0], by="ana")
+        answer = await ended(app, answer)
+    assert (answer.status, answer.text, noted) == (RunStatus.COMPLETED, "It is paid.", ["note"])

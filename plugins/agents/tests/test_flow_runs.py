@@ -8,17 +8,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from attrs import evolve
 from sqlalchemy import func, select
 
 import wakeful
 from plugins.agents.tests.twenty import Says, agent
 from plugins.agents.tests.twenty import answer as expected
 from plugins.agents.tests.twenty import flow as write_flow
+from tests.toys import Desk
 from wakeful import ActionResult, Agent, action
 from wakeful.loop.transcript import load_rows
 from wakeful.store.tables import action_call, model_call, run, step
 from wakeful.testing import ScriptedModel, run_turn, say
-from wakeful.types import Answer, ConfigError, Limits, RowKind, RunStatus, Trust
+from wakeful.types import Answer, ConfigError, Limits, RowKind, RunStatus, Text, Trust
 
 
 @action(effect="read", output_trust="trusted")
@@ -39,6 +41,12 @@ async def echo(text: str | int, more: dict[str, Any] | int | None = None) -> str
     if text == 1:
         raise wakeful.ActionError("ONE", "no ones")
     return text
+
+
+@action(effect="write", output_trust="trusted")
+async def pay(euros: int) -> str:
+    """Pay; the desk holds more than 50."""
+    return f"paid {euros}"
 
 
 def flow(folder: Path, text: str, *lines: Any, **of: Any) -> Agent:
@@ -112,7 +120,8 @@ async def test_a_failing_item_fails_the_step_unless_its_errors_are_wanted(tmp_pa
         """
     answer, _ = await turn(flow(tmp_path, text))
     assert answer.status is RunStatus.FAILED
-    assert answer.error == "step b: LOOP_ERRORS: processed: 3, errors: 1"
+    said = "for_each payload.all: processed: 3, errors: 1; the first in [1]: ONE: no ones"
+    assert answer.error == f"step b: LOOP_ERRORS: {said}"
 
 
 async def test_what_is_not_trusted_stays_so_on_its_way_through_the_payload(tmp_path: Path) -> None:
@@ -171,6 +180,11 @@ async def test_a_prompt_step_may_call_tools_and_give_json(tmp_path: Path) -> Non
             "step a: gave no outputs.y",
         ),
         ('[steps.a]\nprompt = "Hm?"\noutput = { x = "json.y" }', "step a: gave no json.y"),
+        ('answer = "{payload.x}"\n[steps.a]\naction = "rows"', "answer: nothing stands at payload.x"),
+        (
+            '[steps.a]\naction = "echo"\nargs = { text = "payload.x" }\non_error = "a"',
+            "step a: the flow goes in a circle in which nothing is done",
+        ),
         (
             '[steps.a]\nwhile = "true"\nmax = 2\naction = "rows"',
             "step a: 'true' still holds after 2 iterations",
@@ -185,6 +199,39 @@ async def test_a_flow_that_fails_says_where(tmp_path: Path, text: str, said: str
     answer, _ = await turn(flow(tmp_path, text, "no json"))
     assert answer.status is RunStatus.FAILED
     assert answer.error.startswith(said)
+
+
+async def test_a_sub_agent_is_asked_as_long_as_a_condition_holds(tmp_path: Path) -> None:
+    text = """
+        payload = { said = ["first"] }
+        answer = "{payload.said}"
+        [steps.a]
+        while = "len(payload.said) < 3"
+        sub_agent = "kid"
+        message = "Go on from {payload.said}, {index}."
+        output = { "said[+]" = "text" }
+        """
+    model = ScriptedModel(["more"])
+    answer, _ = await turn(flow(tmp_path, text, sub_agents=[Agent(model=model, name="kid")]))
+    assert (answer.text, answer.error) == ('["first", "more", "more"]', "")
+    asked = [request.items[0].text for request in model.requests if isinstance(request.items[0], Text)]
+    assert asked == ['Go on from ["first"], 0.', 'Go on from ["first", "more"], 1.']
+
+
+async def test_a_flow_that_was_changed_under_a_run_says_so(tmp_path: Path) -> None:
+    parts = '[steps.{0}]\naction = "pay"\nargs = {{ euros = 100 }}'
+    store = f"sqlite:///{tmp_path / 'wakeful.db'}"
+
+    def subject(name: str) -> Agent:
+        made = flow(tmp_path, parts.format(name), plugins=[Desk], store=store)
+        return evolve(made, actions=[pay])
+
+    async with wakeful.open(subject("before")) as app:
+        answer = await app.send("agent", "Go")
+    async with wakeful.open(subject("after")) as app:
+        await app.approvals.approve(answer.pending[0], by="ana")
+        answer = await app.resume(answer.run_id)
+    assert answer.error == "the run is at step 'before', which the flow no longer has"
 
 
 async def test_a_given_payload_and_the_limit_of_steps(tmp_path: Path) -> None:

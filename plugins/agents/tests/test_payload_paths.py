@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from plugins.agents.tests import slow
 from tests.counts import examples
-from wakeful.types import canonical
+from wakeful.types import Trust, canonical
 from wakeful_agents.payload.changes import Change, apply
+from wakeful_agents.payload.held import Held, Mark
 from wakeful_agents.payload.paths import (
     EVERYWHERE,
     MISSING,
@@ -134,6 +135,20 @@ def test_what_counts_is_what_changes() -> None:
     same = Change("replace", ("customer",), {"name": "Eve", "city": "London"})
     assert apply(document, [same], rules).document["customer"]["name"] == "Eve"
     assert apply(document, [Change("replace", ("customer",), {"name": "Eve"})], rules).refused
+
+
+def test_trust_stays_with_what_it_was_written_for() -> None:
+    document: Any = {"list": ["ours", "theirs"], "customer": {"name": "Ada", "note": "theirs"}}
+    marks = (Mark(("list", 1), Trust.UNTRUSTED, "web"), Mark(("customer", "note"), Trust.UNTRUSTED, "web"))
+    changes = [Change("remove", ("list", 0)), Change("update", ("customer",), {"name": "Eve"})]
+    applied = apply(document, changes, [EVERYWHERE])
+    after = Held(document, marks).written(applied.document, applied.touched, Trust.TRUSTED, "", applied.moved)
+    assert after.document["list"] == ["theirs"]
+    assert after.trust(("list", 0)) is Trust.UNTRUSTED
+    assert after.trust(("customer", "note")) is Trust.UNTRUSTED
+    assert after.trust(("customer", "name")) is Trust.TRUSTED
+    again = apply(after.document, [Change("replace", ("customer", "note"), "ours")], [EVERYWHERE])
+    assert after.written(again.document, again.touched, Trust.TRUSTED, "").trust(("customer",)) == 0
 
 
 def test_appending_and_beginning_from_nothing() -> None:

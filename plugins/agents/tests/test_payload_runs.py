@@ -10,8 +10,8 @@ from attrs import evolve
 from sqlalchemy import select
 
 import wakeful
-from wakeful import ActionResult, Agent, action
-from wakeful.store.tables import action_call, step
+from wakeful import ActionContext, ActionResult, Agent, action
+from wakeful.store.tables import action_call, plugin_state, step
 from wakeful.testing import ScriptedModel, TurnResult, say
 from wakeful.testing import run_turn as turn_of
 from wakeful.types import ConfigError, Request, Trust
@@ -116,6 +116,24 @@ def test_trust_travels_with_what_is_taken_out() -> None:
     assert (mine.result.outputs, mine.result.trust) == ({"result": "own"}, Trust.TRUSTED)
     assert (theirs.result.outputs, theirs.result.trust) == ({"result": "from outside"}, Trust.UNTRUSTED)
     assert nothing.result.code == "NO_SUCH_VALUE"
+
+
+@action(effect="read", output_trust="trusted", idempotent=True)
+async def copies(ctx: ActionContext) -> ActionResult:
+    """Put what a page says into the payload, in one step."""
+    page = await ctx.call("web", {}, inner=0)
+    wanted = {"op": "new", "path": "page", "value": page.outputs["text"]}
+    return await ctx.call("change_payload", {"changes": [wanted]}, inner=1)
+
+
+async def test_trust_travels_inside_of_a_call_too() -> None:
+    subject = evolve(agent(say(calls=["copies"]), "Done."), actions=[web, copies])
+    async with wakeful.open(subject) as app:
+        await app.send("agent", "Go")
+        query = select(plugin_state.c.value).where(plugin_state.c.plugin == "payload")
+        held = json.loads(await app.store.read(lambda conn: conn.execute(query).scalar_one()))
+    assert held["document"] == {"page": "from outside"}
+    assert held["marks"] == [["page", int(Trust.UNTRUSTED), "https://example.org"]]
 
 
 async def test_a_payload_is_given_with_a_turn_and_belongs_to_it() -> None:

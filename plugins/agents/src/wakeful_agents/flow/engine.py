@@ -22,6 +22,7 @@ from wakeful.types import (
     Json,
     Next,
     Propose,
+    RowKind,
     Run,
     Spooled,
     Stepped,
@@ -71,11 +72,13 @@ class Engine:
     Args:
         flow: checked.
         load: reads a content of the file store.
+        waits: whether a call of a run waits for a person.
         max_chars: longest payload.
     """
 
     flow: Flow
     load: Load
+    waits: Callable[[Run], Awaitable[bool]]
     max_chars: int
 
     async def next_step(self, run: Run, last: Stepped | None) -> Next:
@@ -83,11 +86,13 @@ class Engine:
         at, document = position(run), held(run)
         if at is None:
             if document.document is MISSING:
-                document = evolve(document, document=self.flow.payload or {})
+                document = evolve(document, document=self.flow.payload)
             return self._enter(run, document, self.flow.start)
         if at.done:
             return Finish()
-        step = self.flow.steps[at.step]
+        step = self.flow.steps.get(at.step)
+        if step is None:
+            return Finish(error=f"the run is at step {at.step!r}, which the flow no longer has")
         if last is None:
             return self._enter(run, document, step.name, at.count)  # the step came to nothing: once more
         return await self._after(run, step, last, at)
@@ -95,8 +100,11 @@ class Engine:
     async def _after(self, run: Run, step: FlowStep, last: Stepped, at: At) -> Next:
         """Return what follows a step that was carried out."""
         document = held(run)
-        if step.kind == "prompt" and (last.calls or last.reply.stop is Stop.PAUSE):
-            return Ask(name=step.name)
+        if step.kind == "prompt":
+            if last.calls or last.reply.stop is Stop.PAUSE or run.rows[-1].kind is RowKind.LATE_RESULT:
+                return Ask(name=step.name)
+            if await self.waits(run):
+                return Wait()
         if any(did.held for did in last.did):
             return Wait()
         try:
@@ -113,25 +121,30 @@ class Engine:
         self, run: Run, document: Held, name: str, count: int = 0, last: Stepped | None = None
     ) -> Next:
         """Return the step of that name as the kernel is to carry it out; branches are taken at once."""
-        scope = Scope(document.document, index=count)
         try:
             for _ in range(2 * len(self.flow.steps) + 1):
                 if name == END:
                     return self._answer(run, document, last)
                 step = self.flow.steps[name]
-                if step.kind == "branch":
-                    name = self._way(step, scope)
-                elif step.loop and step.loop.condition and not self._again(step, scope, count):
-                    name, count = step.next, 0
-                    scope = evolve(scope, index=0)
-                else:
-                    return self._proposed(run, document, step, count)
-            return Finish(error=f"step {name}: branches lead in a circle without a step in between")
+                found = self._entered(run, document, step, count)
+                if not isinstance(found, str):
+                    return found
+                name, count = found, 0
         except FlowError as error:
-            step = self.flow.steps[name]
-            if step.on_error:
-                return self._enter(run, document, step.on_error)
-            return Finish(error=f"step {name}: {error}")
+            return Finish(error=f"answer: {error}")
+        return Finish(error=f"step {name}: the flow goes in a circle in which nothing is done")
+
+    def _entered(self, run: Run, document: Held, step: FlowStep, count: int) -> Next | str:
+        """Return what a step does, or the name of the step that follows at once."""
+        scope = Scope(document.document, index=count)
+        try:
+            if step.kind == "branch":
+                return self._way(step, scope)
+            if step.loop and step.loop.condition and not self._again(step, scope, count):
+                return step.next
+            return self._proposed(run, document, step, count)
+        except FlowError as error:
+            return step.on_error or Finish(error=f"step {step.name}: {error}")
 
     def _way(self, step: FlowStep, scope: Scope) -> str:
         return next(case.next for case in step.cases if case.when is None or case.when.holds(scope))
@@ -216,8 +229,8 @@ class Engine:
                 known = ", ".join(given[output.source]) if isinstance(given.get(output.source), dict) else ""
                 what = f"gave no {output.source}.{'.'.join(map(str, output.path))}"
                 raise FlowError(what + (f"; it gave {known}" if known else ""))
-            after = put(document.document, output.target, value)
-            document = document.written(after, [output.target], trust, source if trust else "")
+            after, place = put(document.document, output.target, value)
+            document = document.written(after, [place], trust, source if trust else "")
         if step.outputs and len(canonical(document.document)) > self.max_chars:
             raise FlowError(f"the payload is longer than {self.max_chars} characters")
         return document

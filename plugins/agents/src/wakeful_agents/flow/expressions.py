@@ -12,11 +12,12 @@ import json
 import operator
 import re
 from collections.abc import Callable, Mapping
+from math import isinf
 from typing import Final
 
 from attrs import frozen
 
-from wakeful.types import Json, canonical, nearest
+from wakeful.types import Json, canonical, near, nearest
 from wakeful_agents.payload.paths import MISSING, Path, PathError, look, parse_path, spell
 
 #: Longest condition; one that is longer is better written as several steps.
@@ -79,7 +80,8 @@ def parse_condition(text: str) -> Condition:
         FlowError: it is none; says what is wrong.
     """
     if not isinstance(text, str) or not text.strip():
-        raise FlowError("expected a condition like 'payload.total > 100', got nothing")
+        got = "nothing" if text == "" else repr(text)
+        raise FlowError(f"expected a condition like 'payload.total > 100', got {got}")
     if len(text) > LENGTH:
         raise FlowError(f"a condition of {len(text)} characters; expected at most {LENGTH}")
     try:
@@ -93,7 +95,7 @@ def parse_condition(text: str) -> Condition:
     return Condition(text, tree, frozenset(names))
 
 
-def _check(node: ast.expr, text: str, names: set[str]) -> None:  # noqa: C901  (one case for each kind of node)
+def _check(node: ast.expr, text: str, names: set[str]) -> None:  # noqa: C901, PLR0912  (one case for each kind of node)
     if isinstance(node, ast.Name) and node.id in _CONSTANTS:
         return
     if isinstance(node, ast.Name):
@@ -102,12 +104,15 @@ def _check(node: ast.expr, text: str, names: set[str]) -> None:  # noqa: C901  (
             raise FlowError(f"{text!r}: unknown name {node.id!r}{nearest(node.id, known)}")
         names.add(node.id)
     elif isinstance(node, ast.Constant):
-        if not isinstance(node.value, str | int | float | bool | None):
-            raise FlowError(f"{text!r}: {node.value!r} is no value of JSON")
+        value = node.value
+        if not isinstance(value, str | int | float | None) or (isinstance(value, float) and isinf(value)):
+            raise FlowError(f"{text!r}: {value!r} is no value of JSON")
     elif isinstance(node, ast.Attribute):
+        if node.attr.startswith("__"):
+            raise FlowError(f"{text!r}: {node.attr!r} names nothing in a payload")
         _check(node.value, text, names)
     elif isinstance(node, ast.Subscript):
-        if not isinstance(node.slice, ast.Constant) or not isinstance(node.slice.value, int | str):
+        if not isinstance(node.slice, ast.Constant) or type(node.slice.value) not in {int, str}:
             raise FlowError(f"{text!r}: an index is a number or a text in quotes")
         _check(node.value, text, names)
     elif isinstance(node, ast.Call):
@@ -204,6 +209,11 @@ class Place:
         except PathError as error:
             raise FlowError(str(error)) from error
 
+    def __str__(self) -> str:
+        """Return the place as :meth:`parse` reads it."""
+        rest = spell(self.path)
+        return f"{self.root}{rest}" if not rest or rest.startswith("[") else f"{self.root}.{rest}"
+
     def value(self, scope: Scope) -> Json:
         """Return what stands there.
 
@@ -212,13 +222,15 @@ class Place:
         """
         found = scope.look(self.root, self.path)
         if found is MISSING:
-            raise FlowError(f"nothing stands at {self.root}.{spell(self.path)}".rstrip("."))
+            raise FlowError(f"nothing stands at {self}")
         return found
 
 
 Template = Json
 _PLACE = re.compile(r"(?:payload|item|index)(?:[.\[].*)?")
 _HOLE = re.compile(r"\{((?:payload|item|index)[^{}]*)\}")
+#: What looks like a place in braces, and may be one that is misspelled.
+_LIKE_HOLE = re.compile(r"\{([a-z]+)[.\[][^{}]*\}")
 
 
 def places(template: Template) -> list[Place]:
@@ -257,6 +269,9 @@ def holes(text: str) -> list[Place]:
     Raises:
         FlowError: one of them cannot be read.
     """
+    for root in _LIKE_HOLE.findall(text):
+        if root not in NAMES and near(root, NAMES):
+            raise FlowError(f"{{{root}…}} is no place{nearest(root, NAMES)}")
     return [Place.parse(found) for found in _HOLE.findall(text)]
 
 

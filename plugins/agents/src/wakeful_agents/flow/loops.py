@@ -94,10 +94,10 @@ async def _run(engine: Engine, step: FlowStep, ctx: ActionContext) -> ActionResu
             sources.append(result.source)
     given = {"results": results, "count": len(items) - len(errors), "errors": errors}
     if errors and "errors" not in wanted:
-        return _result(len(items), errors, success=False)
+        return _result(step, len(items), errors, success=False)
     source = next((each for each in sources if each), "")
     _put(ctx, engine.mapped(step, document, given, trust, source))
-    return _result(len(items), errors, success=True)
+    return _result(step, len(items), errors, success=True)
 
 
 def _single(outputs: dict[str, Json] | None) -> Json:
@@ -111,7 +111,11 @@ def _put(ctx: ActionContext, document: Held) -> None:
     ctx.put(KEY, document.dump(ctx.run.id))
 
 
-def _result(count: int, errors: list[Json], *, success: bool) -> ActionResult:
-    message = f"processed: {count}, errors: {len(errors)}"
+def _result(step: FlowStep, count: int, errors: list[Json], *, success: bool) -> ActionResult:
+    assert step.loop is not None  # noqa: S101  (the step is a loop)
+    assert step.loop.each is not None  # noqa: S101
+    message = f"for_each {step.loop.each}: processed: {count}, errors: {len(errors)}"
+    if errors:
+        message += "; the first in [{index}]: {code}: {message}".format(**errors[0])
     shown = {"errors": errors[:SHOWN]} if errors else {}
     return ActionResult(success, "SUCCESS" if success else "LOOP_ERRORS", message, shown)

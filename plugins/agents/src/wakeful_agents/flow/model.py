@@ -105,7 +105,7 @@ class Flow:
         start: the first step.
         steps: by name, in the order of the file.
         answer: the text of the answer, with places in braces.
-        types: what places of the payload are declared as.
+        types: what places of the payload, as they are spelled, are declared as.
         payload: the document that a run begins with if it is given none.
     """
 
@@ -113,4 +113,4 @@ class Flow:
     steps: Mapping[str, FlowStep]
     answer: str = ""
     types: Mapping[str, str] = field(factory=dict)
-    payload: Json = None
+    payload: Json = field(factory=dict)

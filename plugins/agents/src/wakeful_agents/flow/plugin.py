@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from attrs import field, frozen
+from sqlalchemy import select
 
 from wakeful import hookimpl
+from wakeful.store.tables import action_call
 from wakeful.types import (
     Action,
     ActionError,
@@ -78,7 +80,7 @@ class FlowType:
         """What goes through the flow; made of the file at first use."""
         if self._engine is None:
             flow = read_file(self._path, self._settings.file)
-            self._engine = Engine(flow, self._services.files.get, self._settings.max_chars)
+            self._engine = Engine(flow, self._services.files.get, self._waits, self._settings.max_chars)
         return self._engine
 
     def problems(self, agent: AgentView, actions: Mapping[str, Action]) -> Sequence[Problem]:  # noqa: ARG002
@@ -100,6 +102,11 @@ class FlowType:
 
     async def release(self, run_id: str) -> None:
         """Nothing is held."""
+
+    async def _waits(self, run: Run) -> bool:
+        """Return whether a call of a run waits for a person, or for a sub-agent that does."""
+        held = select(action_call.c.key).where(action_call.c.run_id == run.id, action_call.c.status == "held")
+        return bool(await self._services.read(held.limit(1)))
 
 
 @frozen(eq=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Callable, Mapping
 from functools import partial
+from math import isfinite
 from typing import Any
 
 from attrs import define, field
@@ -24,16 +25,18 @@ from wakeful_agents.flow.model import (
     Loop,
     Output,
 )
-from wakeful_agents.payload.paths import PathError, parse_path
+from wakeful_agents.payload.paths import DEPTH, PathError, parse_path, spell
 
 _TOP = ("start", "answer", "types", "payload", "steps")
 _COMMON = ("output", "next", "on_error")
 _KEYS = {
     "action": ("args", "for_each", "while", "max", *_COMMON),
     "prompt": _COMMON,
-    "sub_agent": ("message", "payload", "for_each", "max", *_COMMON),
+    "sub_agent": ("message", "payload", "for_each", "while", "max", *_COMMON),
     "branch": (),
 }
+#: What each kind of step is given.
+_GIVEN = {"action": "args", "prompt": "args", "sub_agent": "payload"}
 
 
 def read_flow(text: str, where: str) -> Flow:
@@ -50,6 +53,8 @@ def read_flow(text: str, where: str) -> Flow:
         raw = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ConfigError([Problem(where, f"is no TOML: {error}")]) from None
+    except RecursionError:
+        raise ConfigError([Problem(where, "is no flow: its values are nested too deep")]) from None
     reader = Reader(where)
     flow = reader.flow(raw)
     if not reader.problems:
@@ -80,33 +85,38 @@ class Reader:
             return Flow("", {})
         self.names = (*steps, END)
         types = self._types(raw.get("types", {}))
+        payload = raw.get("payload", {})
+        if self._table("payload", payload):
+            self._value("payload", payload)
         read = {name: self._step(name, table) for name, table in steps.items()}
         found = {name: step for name, step in read.items() if step is not None}
         start = raw.get("start", next(iter(steps)))
-        if start not in steps:
+        if not isinstance(start, str) or start not in steps:
             self.wrong("start", f"there is no step {start!r}{nearest(str(start), steps)}")
         answer = raw.get("answer", "")
         self._text("answer", answer, empty=True)
         if isinstance(answer, str):
             self._places("answer", answer, in_loop=False)
-        return Flow(str(start), found, str(answer), types, raw.get("payload"))
+        return Flow(str(start), found, str(answer), types, payload)
 
     def _types(self, raw: Any) -> dict[str, str]:
-        if not isinstance(raw, dict):
-            self.wrong("types", "expected a table of names and types")
+        if not self._table("types", raw):
             return {}
+        found = {}
         for name, kind in raw.items():
             if kind not in TYPES:
                 self.wrong(f"types.{name}", f"unknown type {kind!r}{nearest(str(kind), TYPES)}")
-        return {name: str(kind) for name, kind in raw.items()}
+            path = self._guard(f"types.{name}", partial(parse_path, name))
+            if path is not None:
+                found[spell(path)] = str(kind)
+        return found
 
     def _step(self, name: str, raw: Any) -> FlowStep | None:  # noqa: C901  (one check after the other)
         where, before = f"steps.{name}", len(self.problems)
         if name == END or not name.replace("_", "").replace("-", "").isalnum():
             self.wrong(where, f"expected a name of letters, digits, - and _, other than {END!r}")
             return None
-        if not isinstance(raw, dict):
-            self.wrong(where, "expected a table")
+        if not self._table(where, raw):
             return None
         kinds = [kind for kind in KINDS if kind in raw]
         if len(kinds) != 1:
@@ -120,12 +130,7 @@ class Reader:
             return FlowStep(name, kind, cases=cases) if len(self.problems) == before else None
         self._text(f"{where}.{kind}", raw[kind])
         loop = self._loop(where, raw)
-        args = raw.get("args" if kind == "action" else "payload", {})
-        if kind == "action" and not isinstance(args, dict):
-            self.wrong(f"{where}.args", "expected a table of arguments")
-        self._guard(
-            f"{where}.args", lambda: self._roots(f"{where}.args", places(args), in_loop=loop is not None)
-        )
+        args = self._arguments(f"{where}.{_GIVEN[kind]}", raw.get(_GIVEN[kind], {}), in_loop=loop is not None)
         message = raw.get("message", "")
         if kind == "sub_agent":
             self._text(f"{where}.message", message)
@@ -152,6 +157,36 @@ class Reader:
             raw.get("on_error", ""),
             loop=loop,
         )
+
+    def _arguments(self, where: str, args: Any, *, in_loop: bool) -> Any:
+        """Check a template of arguments, or of the payload of a sub-agent, which may be a place as well."""
+        place = isinstance(args, str) and bool(self._guard(where, lambda: places(args)))
+        if place and not where.endswith("args"):
+            self._guard(where, lambda: self._roots(where, places(args), in_loop=in_loop))
+        elif self._table(where, args):
+            self._value(where, args)
+            for name, value in args.items():
+                at = f"{where}.{name}"
+                self._guard(at, lambda: self._roots(at, places(value), in_loop=in_loop))  # noqa: B023  (at once)
+        return args
+
+    def _table(self, where: str, raw: Any) -> bool:
+        if not isinstance(raw, dict):
+            self.wrong(where, f"expected a table, got {raw!r:.80}")
+        return isinstance(raw, dict)
+
+    def _value(self, where: str, value: Any, depth: int = 0) -> None:
+        """Check that JSON can express what TOML can: no dates and no infinity, and not too deep."""
+        if depth > DEPTH:
+            self.wrong(where, f"is nested deeper than {DEPTH} levels")
+        elif isinstance(value, dict):
+            for name, item in value.items():
+                self._value(f"{where}.{name}", item, depth + 1)
+        elif isinstance(value, list):
+            for index, item in enumerate(value):
+                self._value(f"{where}[{index}]", item, depth + 1)
+        elif not isinstance(value, str | int | float) or (isinstance(value, float) and not isfinite(value)):
+            self.wrong(where, f"{value} is no value of JSON; write it as a text, in quotes")
 
     def _named(self, where: str, way: str) -> None:
         if way not in self.names:
@@ -201,7 +236,7 @@ class Reader:
             condition = (
                 self._condition(f"{at}.when", table["when"], in_loop=False) if "when" in table else None
             )
-            self._named(f"{where}.branch", table["next"])
+            self._named(f"{at}.next", table["next"])
             cases.append(Case(table["next"], condition))
         return tuple(cases)
 
@@ -230,8 +265,7 @@ class Reader:
         return None
 
     def _outputs(self, where: str, raw: Any, step: FlowStep) -> tuple[Output, ...]:
-        if not isinstance(raw, dict):
-            self.wrong(where, "expected a table: place in the payload = what goes there")
+        if not self._table(where, raw):
             return ()
         found = []
         for target, source in raw.items():

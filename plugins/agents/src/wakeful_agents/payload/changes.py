@@ -66,11 +66,19 @@ class Change:
 
 @frozen
 class Applied:
-    """A document after a batch, or what was refused: then the document is the one from before."""
+    """A document after a batch, or what was refused: then the document is the one from before.
+
+    Args:
+        document: as it is afterwards.
+        refused: one line for each change that was refused.
+        touched: the highest places whose value is a new one.
+        moved: lists whose items stand in other places now.
+    """
 
     document: Json
     refused: tuple[str, ...] = ()
     touched: tuple[Path, ...] = ()
+    moved: tuple[Path, ...] = ()
 
 
 def apply(document: Json, changes: Sequence[Change], rules: Sequence[Rule]) -> Applied:
@@ -87,16 +95,28 @@ def apply(document: Json, changes: Sequence[Change], rules: Sequence[Rule]) -> A
     working = MISSING if document is MISSING else copy.deepcopy(document)
     refused: list[str] = []
     touched: list[Path] = []
+    moved: list[Path] = []
     for change in changes:
         try:
             path = _placed(working, change.path)
             value = _value(working, change, path)
-            _permit(change, rules, list(_touched(working, change, path, value)))
+            places = list(_touched(working, change, path, value))
+            _permit(change, rules, places)
             working = _written(working, path, value)
-            touched.append(path)
+            touched += _highest([place for place, _ in places])
+            if change.kind == "remove" and path and isinstance(path[-1], int):
+                moved.append(path[:-1])
         except PathError as error:
             refused.append(f"{change}: {error}")
-    return Applied(document, tuple(refused)) if refused else Applied(working, (), tuple(touched))
+    if refused:
+        return Applied(document, tuple(refused))
+    return Applied(working, (), tuple(touched), tuple(moved))
+
+
+def _highest(places: Sequence[Path]) -> list[Path]:
+    """Return the places that stand below none of the others."""
+    known = set(places)
+    return [place for place in places if not any(place[:length] in known for length in range(len(place)))]
 
 
 def _placed(document: Json, path: Path) -> Path:
@@ -212,14 +232,18 @@ def _written(document: Json, path: Path, value: Json) -> Json:
     return document
 
 
-def put(document: Json, path: Path, value: Json) -> Json:
-    """Return the document with a value at a place, objects on the way made as they are needed.
+def put(document: Json, path: Path, value: Json) -> tuple[Json, Path]:
+    """Return the document with a value at a place, and the place with an append as the index that it means.
+
+    Objects on the way are made as they are needed.
 
     Raises:
         PathError: something else stands on the way.
     """
     after = {} if document is MISSING else copy.deepcopy(document)
     for length in range(1, len(path)):
+        path = (*_placed(after, path[:length]), *path[length:])
         if isinstance(path[length], str) and look(after, path[:length]) is MISSING:
             after = _written(after, path[:length], {})
-    return _written(after, path, copy.deepcopy(value))
+    path = _placed(after, path)
+    return _written(after, path, copy.deepcopy(value)), path

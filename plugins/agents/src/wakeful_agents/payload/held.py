@@ -45,12 +45,22 @@ class Held:
         found = (mark.source for mark in self.marks if mark.touches(path) and mark.source)
         return ", ".join(dict.fromkeys(found))
 
-    def written(self, document: Json, touched: Iterable[Path], trust: Trust, source: str) -> Held:
+    def written(
+        self,
+        document: Json,
+        touched: Iterable[Path],
+        trust: Trust,
+        source: str,
+        moved: Sequence[Path] = (),
+    ) -> Held:
         """Return the document after places were written from something of that trust.
 
-        A mark stays until the place itself, or one above it, is written anew.
+        A mark stays until the place itself, or one above it, is written anew; where items of a list have
+        moved, it holds for the whole list.
         """
         marks = list(self.marks)
+        for path in moved:
+            marks = [evolve(mark, path=path) if mark.path[: len(path)] == path else mark for mark in marks]
         for path in touched:
             marks = [mark for mark in marks if mark.path[: len(path)] != path]
             if trust is not Trust.TRUSTED:

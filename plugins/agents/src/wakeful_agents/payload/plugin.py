@@ -121,9 +121,8 @@ class Payload:
         if length > self.settings.max_chars:
             what = f"the document would have {length} characters; expected at most {self.settings.max_chars}"
             return failure("PAYLOAD_TOO_LONG", f"nothing was changed: {what}")
-        taint = ctx.run.taint
-        source = _source(ctx.run) if taint is not Trust.TRUSTED else ""
-        after = before.written(applied.document, applied.touched, taint, source)
+        trust, source = _believed(ctx)
+        after = before.written(applied.document, applied.touched, trust, source, applied.moved)
         ctx.put(KEY, after.dump(ctx.run.id))
         return ActionResult(message=f"{len(wanted)} changes applied")
 
@@ -134,9 +133,20 @@ def _now(ctx: ActionContext) -> Held:
     return Held.load(kept) if kept and kept["run"] == ctx.run.id else held(ctx.run)
 
 
-def _source(run: Run) -> str:
-    """Return where the worst of what the run has seen came from."""
-    return next((row.source for row in run.rows if row.trust is run.taint and row.source), "conversation")
+def _believed(ctx: ActionContext) -> tuple[Trust, str]:
+    """Return how far what a call writes may be believed, and where the worst that went into it came from.
+
+    That is all that the run has seen, and what the arguments were taken from: inside of a loop, that has not
+    been seen yet.
+    """
+    run = ctx.run
+    worst = max((each.trust for each in ctx.provenance), default=Trust.TRUSTED)
+    if worst > run.taint:
+        return worst, next(each.source for each in ctx.provenance if each.trust is worst)
+    if run.taint is Trust.TRUSTED:
+        return run.taint, ""
+    seen = next((row.source for row in run.rows if row.trust is run.taint and row.source), "conversation")
+    return run.taint, seen
 
 
 def _declared(run: Any) -> Action:
