@@ -272,24 +272,27 @@ class Engine:
         return await self.execution.opened(agent, opened, cancelled=cancelled)
 
     async def _take_up_and_drive(self, left: Left, claim: Claim) -> Answer:
-        agent, run_id = self.agent(left.agent), left.run_id
-        now = self.ambient.clock.now()
-        then: First = carry_out if left.parked else self.execution.recover
-        if await self.runtime.status(cancelling(run_id)) is not None:
-            then = give_up
+        agent = self.agent(left.agent)
+        (view, then), cancelled = await outlast(self._take_up(agent, left, claim))
+        if isinstance(view, Answer):
+            return view
+        return await self.execution.taken_up(agent, view, then, cancelled=cancelled)
+
+    async def _take_up(self, agent: BuiltAgent, left: Left, claim: Claim) -> tuple[Run | Answer, First]:
+        """Make a run this process's own; return it, and what comes first."""
+        run_id, now = left.run_id, self.ambient.clock.now()
 
         def begin(conn: Connection) -> Run | Answer:
             self.desk.hold(conn, claim)
             return gone_on(conn, left, claim.item) or take_up(conn, agent, run_id, now)
 
-        view, cancelled = await outlast(self.store.write(begin))
-        if isinstance(view, Answer):
-            return view
-
-        alone = await self.store.read(partial(over, run_id=view.parent)) if view.parent else False
-        if alone:
-            then = give_up  # nobody is left to hear its answer
-        return await self.execution.taken_up(agent, view, then, cancelled=cancelled)
+        unwanted = await self.runtime.status(cancelling(run_id)) is not None
+        view = await self.store.write(begin)
+        if isinstance(view, Run) and view.parent:  # perhaps nobody is left to hear its answer
+            unwanted = unwanted or await self.store.read(partial(over, run_id=view.parent))
+        if unwanted:
+            return view, give_up
+        return view, carry_out if left.parked else self.execution.recover
 
     async def close(self) -> None:
         """Stop claiming; end as cancelled what somebody here waits for, give everything else back."""

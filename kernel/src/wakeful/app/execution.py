@@ -71,31 +71,33 @@ class Execution:
     ) -> Answer:
         """Execute a run that was just opened; ``cancelled`` ends it at once."""
         view = opened.run
+        live, late = await outlast(self._live(agent, view, parent))
 
         async def first(live: Live) -> Outcome | None:
             await live.emit(RunStarted(view.id, view.conversation, agent.name))
             if opened.new_epoch:
                 await live.emit(EpochStarted(view.id, view.epoch.id, view.epoch.reason))
-            return await _then(live, self.retrieve, cancelled=cancelled)
+            return await _then(live, self.retrieve, cancelled=cancelled or late)
 
-        return await self._drive(await self._live(agent, view, parent), first)
+        return await self._drive(live, first)
 
     async def taken_up(
         self, agent: BuiltAgent, view: Run, then: First, parent: Live | None = None, *, cancelled: bool
     ) -> Answer:
         """Execute a run that was taken up, beginning with ``then``."""
+        live, late = await outlast(self._live(agent, view, parent))
 
         async def first(live: Live) -> Outcome | None:
             try:
                 await live.emit(RunStarted(view.id, view.conversation, agent.name))
-                return await _then(live, then, cancelled=cancelled)
+                return await _then(live, then, cancelled=cancelled or late)
             except asyncio.CancelledError:
                 if live.abandoned:
                     raise
                 uncancel()
                 return (await outlast(give_up(live)))[0]
 
-        return await self._drive(await self._live(agent, view, parent), first)
+        return await self._drive(live, first)
 
     async def drafts(self, left: Left, claim: Claim) -> Answer:
         """Carry out what was decided about drafts of a run that is over; it stays as it ended."""
@@ -106,21 +108,20 @@ class Execution:
             return take_back(conn, agent, run_id, now)
 
         view, cancelled = await outlast(self.store.write(begin))
-        if not cancelled:
-            await self._carry_out(await self._live(agent, view, None))
-        answer = await self.store.read(lambda conn: stored_answer(conn, run_id))
+        live, late = await outlast(self._live(agent, view, None))
+        if not (cancelled or late):
+            await self._carry_out(live)
+        answer, _ = await outlast(self.store.read(lambda conn: stored_answer(conn, run_id)))
         return answer or withdrawn(run_id, view.conversation)
 
     async def _carry_out(self, live: Live) -> None:
-        self.runs.lives[live.run.id] = live
-        try:
-            await carry_out(live)
-        except asyncio.CancelledError:
-            if live.abandoned:
-                raise
-            uncancel()
-        finally:
-            del self.runs.lives[live.run.id]
+        with self.runs.showing(live):
+            try:
+                await carry_out(live)
+            except asyncio.CancelledError:
+                if live.abandoned:
+                    raise
+                uncancel()
 
     async def retrieve(self, live: Live) -> None:
         """Retrieve context at the start of a turn and keep it for a resume."""
@@ -137,25 +138,24 @@ class Execution:
         return await recover(live)
 
     async def _drive(self, live: Live, first: First) -> Answer:
-        run = live.run
-        self.runs.lives[run.id] = live
-        try:
+        with self.runs.showing(live):
             answer = await drive(live, first)
-        finally:
-            del self.runs.lives[run.id]
-        if run.parent:
+        await outlast(self._follow(live, answer))  # a run that has ended can no longer be cancelled
+        return answer
+
+    async def _follow(self, live: Live, answer: Answer) -> None:
+        """See to the runs above and below one that has ended or waits for a person."""
+        if live.run.parent:
             await self.desk.send()
         if live.agent.delegates and not answer.status.parked:
-            for child in await self.store.read(lambda conn: open_below(conn, run.id)):
+            for child in await self.store.read(lambda conn: open_below(conn, live.run.id)):
                 await self.cancel(child)  # nobody is left to hear its answer
-        return answer
 
     async def _live(self, agent: BuiltAgent, view: Run, parent: Live | None) -> Live:
         clock, emit = self.ambient.clock, self.runs.emitter(view.id)
         own = changed(agent, view, self._find)
         began = clock.monotonic()
         live = Live(own, self.store, self._journal, clock, self._redactor, emit, view, began, parent=parent)
-        live.abandoned = view.id in self.runs.forsaken
         live.wake = self.desk.wake
         if view.parent:
             live.agent = evolve(own, plugins=DelegatedPlugins(own.plugins, live.above))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from attrs import define, field
@@ -118,6 +118,16 @@ class Runs:
             live = self.lives.get(run_id)
             if not self.waiters.get(run_id) and (live is None or live.parent is None):
                 self.forsake(run_id)
+
+    @contextmanager
+    def showing(self, live: Live) -> Iterator[None]:
+        """Let a run be found while it is in progress; it may have been forsaken before that."""
+        live.abandoned = any(live.stands_below(run_id) for run_id in self.forsaken)
+        self.lives[live.run.id] = live
+        try:
+            yield
+        finally:
+            del self.lives[live.run.id]
 
     def forsake(self, run_id: str) -> None:
         """Leave a run for another process to finish: nothing more is written here."""
