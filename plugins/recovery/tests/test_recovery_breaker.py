@@ -119,6 +119,7 @@ def test_wrong_arguments_count_as_failures(run_turn: Callable[..., TurnResult], 
     agent = Agent(model="", actions=shop.actions(), plugins=["recovery"])
     ended = run_turn(agent, "Go", replies=replies).calls
     assert codes(list(ended)) == [*["UNKNOWN_ARGUMENT"] * 5, "ATTEMPTS_EXHAUSTED"]
+    assert "Correct the arguments and call again. This is failure 3 in a row of Look Up;" in ended[2].text
     assert shop.done == []
 
 
@@ -152,6 +153,14 @@ def test_the_same_unknown_tool_is_named_as_such(run_turn: Callable[..., TurnResu
     ended = run_turn(agent, "Go", replies=replies).calls
     assert codes(list(ended)) == ["UNKNOWN_TOOL", "UNKNOWN_TOOL", "REPEATED_IDENTICAL_CALL"]
     assert "**Did you mean:** `look_up`" in ended[2].text
+
+
+def test_a_limit_blocks_no_call_by_itself(run_turn: Callable[..., TurnResult], shop: Any) -> None:
+    once = [evolve(each, max_executions=1) for each in shop.actions()]
+    replies = [*[say(calls=[("look_up", {"item": "a"})])] * 4, "Done."]
+    ended = run_turn(Agent(model="", actions=once, plugins=["recovery"]), "Go", replies=replies).calls
+    assert codes(list(ended)) == ["SUCCESS", *["LIMIT_REACHED"] * 3]
+    assert not any("is blocked now" in each.text for each in ended)
 
 
 def test_success_resets(steps: Steps, shop: Any) -> None:

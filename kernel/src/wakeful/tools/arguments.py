@@ -78,7 +78,7 @@ def check_arguments(action: Action, raw: str | Mapping[str, Json]) -> dict[str, 
         return failure(
             "INVALID_JSON",
             f"arguments of {action.tool_name} {error}",
-            ErrorRecovery(retryable=True, suggestion="send the arguments as one JSON object"),
+            ErrorRecovery(retryable=True, suggestion="Send the arguments as one JSON object."),
         )
     return report(action.tool_name, found, checker.example()) if found else args
 

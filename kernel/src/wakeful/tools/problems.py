@@ -90,7 +90,7 @@ def report(tool: str, found: Sequence[Finding], valid_example: Json) -> ActionRe
         f"{tool} was not run: {'; '.join(clauses)}",
         ErrorRecovery(
             retryable=True,
-            suggestion="correct the arguments and call again",
+            suggestion="Correct the arguments and call again.",
             suggested_values=tuple(close)[:NEAR_LIMIT],
             invalid_params=tuple(finding.param for finding in unique[:_KEPT]),
             valid_example=valid_example,

@@ -56,7 +56,10 @@ def advised(
     own = "" if code in RULES else known.suggestion
     parts = [own or _ADVICE.get(code, "") or _described(action, code) or _default(action, known)]
     if action is not None and code not in RULES:
-        parts.append(_warning(action.name, failures, settings))
+        warning = _warning(action.name, failures, settings)
+        if warning and not parts[0].endswith((".", "!", "?")):
+            parts[0] += "."
+        parts.append(warning)
     recovery = evolve(
         known,
         retryable=False if final else known.retryable,

@@ -94,17 +94,18 @@ class Teacher:
         if action is None or action.message_type != _LOOP:
             result = await self._stopped(ctx, action, result)
             if action is not None and result.code not in RULES:
-                told = await self._failures(ctx, action)
+                told = await self._failures(ctx, action, result)
         return advised(result, action, self.services.catalogue(ctx.run), told, self.settings)
 
-    async def _failures(self, ctx: ActionContext, action: Action) -> Failures:
+    async def _failures(self, ctx: ActionContext, action: Action, result: ActionResult) -> Failures:
         """Return how often the action of a failed call has failed by now, and this very call."""
-        earlier, own = await _earlier(ctx)
+        earlier, args, status = await _earlier(ctx)
         in_row = 1 + len(in_a_row(earlier, action.tool_name))
-        if own is None:
+        refused = result.code in _REFUSALS
+        if status != "done" and not refused:  # whoever denies a call decides anew each time
             return Failures(in_row)
-        same = identical(earlier, action.tool_name, own.args, _changing(self.services, ctx.run))
-        return Failures(in_row, 1 + sum(each.executed or not own.executed for each in same))
+        same = identical(earlier, action.tool_name, args, _changing(self.services, ctx.run))
+        return Failures(in_row, 1 + sum(each.executed or refused for each in same))
 
     async def _stopped(self, ctx: ActionContext, action: Action | None, result: ActionResult) -> ActionResult:
         """Return the refusal of wrong arguments or a wrong name under the breaker's code, if a rule applies.
@@ -136,15 +137,15 @@ def _changing(services: Services, run: Run) -> Callable[[str], bool]:
     return changes
 
 
-async def _earlier(ctx: ActionContext) -> tuple[list[Outcome], Outcome | None]:
-    """Return how the calls before the one at hand ended, those of its step included, and that one.
+async def _earlier(ctx: ActionContext) -> tuple[list[Outcome], str, str]:
+    """Return how the calls before the one at hand ended, those of its step too, and its arguments and status.
 
-    None for the call of a late result: its step is closed and counted.
+    These are empty for the call of a late result: its step is closed and counted.
     """
     run, step = ctx.run, int(ctx.key.split("/")[1])
     found = list(run.outcomes)
     if ctx.tx is None or any(each.key.startswith(f"{run.id}/{step}/") for each in found):
-        return found, None
+        return found, "", ""
     c = action_call.c
     query = (
         select(c.key, c.action, c.args, c.success, c.code, c.status)
@@ -152,9 +153,9 @@ async def _earlier(ctx: ActionContext) -> tuple[list[Outcome], Outcome | None]:
         .order_by(c.index_, c.inner)
     )
     for key, action, args, success, code, status in await ctx.tx.all(query):
-        ended = Outcome(key, action, args, success=bool(success), code=code, executed=status == "done")
         if key == ctx.key:
-            return found, ended
+            return found, args, status
         if status in _ENDED:
-            found.append(ended)
-    return found, None
+            executed = status == "done"
+            found.append(Outcome(key, action, args, success=bool(success), code=code, executed=executed))
+    return found, "", ""
