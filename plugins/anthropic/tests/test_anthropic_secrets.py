@@ -73,6 +73,12 @@ async def test_a_password_in_an_address_is_sent_and_not_shown(raw: RawServer, bi
     assert "pa%2055" not in repr(model)
 
 
+async def test_a_key_of_a_letter_hides_no_words(wire: Any, bind: Bind) -> None:
+    wire.play(["Hello."], api_key=KEY)
+    with pytest.raises(ModelError, match=r"invalid x-api-key$"):
+        await bind(wire.anthropic_url, api_key="k").complete(asked("Hi"), "c")
+
+
 def test_the_key_is_in_no_representation(bind: Bind) -> None:
     model = bind()
     assert KEY not in repr(model)

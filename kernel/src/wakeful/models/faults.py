@@ -15,6 +15,8 @@ from wakeful.types import Json, ModelError, Usage, canonical
 #: Longest message in characters; a server's own words are cut to fit.
 LONGEST = 300
 MASK = "[secret]"
+#: Characters; shorter keys are placeholders, and are found in ordinary words: providers do not hide them.
+SHORTEST_KEY = 6
 #: HTTP status to kind and whether trying again may help (RFC 9110, 15; 529 is Anthropic's "overloaded").
 BY_STATUS: Mapping[int, tuple[str, bool]] = {
     400: ("malformed", False),

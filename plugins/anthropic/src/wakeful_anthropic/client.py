@@ -10,6 +10,7 @@ from urllib.parse import quote, unquote, urlsplit
 
 from attrs import define, field, frozen
 
+from wakeful.models.faults import SHORTEST_KEY
 from wakeful.types import ConfigError, Problem
 from wakeful_anthropic.settings import AnthropicSettings
 
@@ -89,7 +90,8 @@ class Connection:
     def secrets(self) -> tuple[str, ...]:
         """What must not be shown anywhere."""
         password = self.user.partition(":")[2]
-        hidden = {self.key, self.token, self._basic, password, quote(password, safe="")} - {""}
+        keys = {key for key in (self.key, self.token) if len(key) >= SHORTEST_KEY}
+        hidden = {*keys, self._basic, password, quote(password, safe="")} - {""}
         return tuple(sorted(hidden, key=len, reverse=True))  # one may hold another
 
     @property

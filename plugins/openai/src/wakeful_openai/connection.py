@@ -15,6 +15,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
+from wakeful.models.faults import SHORTEST_KEY
 from wakeful.types import Clock, ModelError
 from wakeful_openai.errors import ApiFaults
 
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 
 #: Seconds to wait for a connection; a reply may take far longer.
 CONNECT_S = 10.0
-#: Characters; shorter keys are placeholders, and are found in ordinary words.
-SHORTEST_KEY = 6
 
 
 @cache
