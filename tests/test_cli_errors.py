@@ -230,6 +230,51 @@ def test_a_disk_that_fills_during_a_run_leaves_a_whole_database(console: Console
     assert console.run("run", "desk", "Hello", "--quiet").out == "Forty-two.\n"
 
 
+def test_what_the_agents_name_is_reported_with_what_is_wrong_in_the_file(console: Console) -> None:
+    extra = 'limits = { steps = "20" }\n[plugins.records]\nurl = "${env:NOT_SET}"\nmax_row = 5\n'
+    console.write("tool.py", "")
+    configure(console, "spilover", "records", extra=extra)
+    text = (console.folder / "wakeful.toml").read_text()
+    console.write("wakeful.toml", text.replace("replay:", "repaly:").replace("tools:*", "toools:*"))
+    for command in (("run", "desk", "Hello"), ("doctor",), ("plugins",), ("runs", "list"), ("db", "check")):
+        done = console.run(*command)
+        assert done.code == 2
+        assert [line.removeprefix("wakeful.toml: ").split(" ")[0] for line in done.errors] == [
+            "agents.desk.actions:",
+            "agents.desk.limits.steps:",
+            "agents.desk.model:",
+            "agents.desk:",
+            "plugins.records.max_row:",
+            "plugins.records.url:",
+        ]
+
+
+def test_every_problem_of_an_agent_is_reported_at_once(console: Console) -> None:
+    extra = "[plugins.spillover]\nthreshold_char = 4\n[agents.desk.plugins.spillover]\nglimpse = 1\n"
+    configure(console, "spillover", "recods", extra=extra)
+    text = (console.folder / "wakeful.toml").read_text()
+    console.write("wakeful.toml", text.replace("replay:", "repaly:").replace("tools:*", "toools:*"))
+    done = console.run("run", "desk", "Hello")
+    assert done.code == 2
+    assert [line.removeprefix("wakeful.toml: ").split(": ")[0] for line in done.errors] == [
+        "plugins.spillover.threshold_char",
+        "agents.desk.plugins.spillover.glimpse",
+        "agents.desk",
+        "agents.desk.model",
+        "agents.desk.actions",
+    ]
+
+
+@pytest.mark.parametrize("url", ["oracle://host/name", "sqlite:///x.db?mode=rx", "sqlite:///x.db?timout=1"])
+def test_an_address_that_means_no_database_is_told_by_its_path(console: Console, url: str) -> None:
+    text = (console.folder / "wakeful.toml").read_text().replace("sqlite:///wakeful.db?timeout=0.3", url)
+    console.write("wakeful.toml", text)
+    done = console.run("run", "desk", "Hello")
+    assert done.code == 2
+    (line,) = done.errors
+    assert line.startswith("wakeful.toml: store.url: ")
+
+
 def test_every_problem_of_a_file_is_reported_at_once(console: Console) -> None:
     configure(console, extra='limits = { steps = "20" }\ninstrutions = "x"\n')
     done = console.run("run", "desk", "Hello", "--json")

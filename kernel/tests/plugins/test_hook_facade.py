@@ -192,8 +192,9 @@ def test_a_filled_slot_knows_its_owner_and_passes_over_none() -> None:
     assert plugins.layout(VIEW) is None
 
 
-def test_two_answers_to_a_slot_name_both_plugins() -> None:
-    plugins = AgentPlugins({"a": plugin(prompt_window=Window()), "b": plugin(prompt_window=Window())})
+@pytest.mark.parametrize("second", [Window(), "something else"])
+def test_two_answers_to_a_slot_name_both_plugins(second: object) -> None:
+    plugins = AgentPlugins({"a": plugin(prompt_window=second), "b": plugin(prompt_window=Window())})
     with pytest.raises(ConfigError, match="prompt_window: filled by 'a' and 'b'"):
         plugins.window(VIEW)
 

@@ -11,8 +11,8 @@ from attrs import define, evolve, field, frozen
 from wakeful.app.definition import Blueprint
 from wakeful.app.kinds import Delegate, delegate_actions, hidden_actions, references_of, type_of
 from wakeful.app.overrides import overridden
-from wakeful.app.plugins import Ambient, Platform, instance, settings_of
-from wakeful.app.references import meant_by, referenced
+from wakeful.app.plugins import Ambient, Platform, collected, instance, placed, settings_of
+from wakeful.app.references import given_actions, meant_by
 from wakeful.loop.agent import BuiltAgent
 from wakeful.loop.prefix import configuration
 from wakeful.loop.redact import Redactor
@@ -54,6 +54,16 @@ class _Made:
     services: dict[str, PluginServices]
 
 
+@frozen(eq=False)
+class _Parts:
+    """What one agent is put together from."""
+
+    made: _Made
+    model: Model
+    side: PatientModel | None
+    given: Sequence[Action]
+
+
 @define(eq=False)
 class Builder:
     """Builds agents of one application.
@@ -88,8 +98,17 @@ class Builder:
         """
         where = f"{self.where}agents.{plan.config.name}"
         self.used[plan.config.name] = set(plan.config.plugins)
-        made = self._plugins(plan, where)
-        model = self._model(plan, where)
+        problems: list[Problem] = []
+        with collected(problems):
+            made = self._plugins(plan, where)
+        with collected(problems):
+            model = self._model(plan, where)
+        with collected(problems):
+            side = self._side(plan, where)
+        with collected(problems):
+            given = given_actions(plan.config, self.ambient.folder, where)
+        if problems:
+            raise ConfigError(list(dict.fromkeys(problems)))
         config = plan.config
         view = AgentView(
             config.name,
@@ -100,7 +119,7 @@ class Builder:
             approvers=config.approvers,
         )
         try:
-            return self._assemble(plan, where, view, model, made)
+            return self._assemble(plan, where, view, _Parts(made, model, side, given))
         except PluginError as error:
             raise ConfigError([Problem(where, str(error))]) from error
         except ConfigError as error:
@@ -111,17 +130,17 @@ class Builder:
         services = {name: self._services(name) for name in ("", *plan.config.plugins)}
         instances: dict[str, object] = {}
         for name in plan.config.plugins:
-            if name in self.platform.problems:
-                problems += self._placed(self.platform.problems[name], where)
-                continue
+            problems += self._placed(self.platform.problems.get(name, ()), where)
             plugin = plan.plugins.get(name) or self.platform.get(name)
+            if plugin is None:
+                continue
             raw = plan.config.settings.get(name, {})
             try:
                 at = f"{where}.plugins.{name}"
                 shared = self.platform.objects.get(name)
                 instances[name] = instance(plugin, name, raw, at, services[name], shared)
             except ConfigError as error:
-                problems += error.problems
+                problems += placed(error.problems, plan.config, name, self.where)
         try:
             hooks = AgentPlugins(instances)
         except ConfigError as error:
@@ -179,7 +198,10 @@ class Builder:
         plugin = self.platform.get(scheme)
         raw = plan.config.settings.get(scheme, {}) if settings is None else settings
         at = f"{where}.plugins.{scheme}" if settings is None else f"{where}.model: {scheme}"
-        own = settings if plugin is None else settings_of(plugin, scheme, raw, at)
+        try:
+            own = settings if plugin is None else settings_of(plugin, scheme, raw, at)
+        except ConfigError as error:
+            raise ConfigError(placed(error.problems, plan.config, scheme, self.where)) from error
         return provider.bind(rest, own, partial(self._resolved, plan, where))
 
     def _speaking(self, plan: Blueprint, where: str, model: Model) -> Model:
@@ -192,27 +214,25 @@ class Builder:
             return EnvelopeModel(model)
         return model
 
-    def _assemble(
-        self,
-        plan: Blueprint,
-        where: str,
-        view: AgentView,
-        model: Model,
-        made: _Made,
-    ) -> BuiltAgent:
-        plugins, services = made.hooks, made.services
+    def _assemble(self, plan: Blueprint, where: str, view: AgentView, parts: _Parts) -> BuiltAgent:
+        plugins, services = parts.made.hooks, parts.made.services
         approvals = plugins.approvals(view)
         view = evolve(view, people=approvals is not None)
         offer: Offer = plugins.offer(view) or PlainOffer()
-        ordered = self._actions(plan, where, plugins, view, offer)
         layout = plugins.layout(view) or PlainLayout()
-        kind, type_owner = type_of(plan, plugins, where)
+        problems: list[Problem] = []
+        with collected(problems):
+            kind, type_owner = type_of(plan, plugins, where)
+        with collected(problems):
+            ordered = self._actions(plan, where, view, offer, parts)
+        if problems:
+            raise ConfigError(problems)
         offered = offer.open(ordered, view)
         shown = {name: ordered[name] for name in sorted(ordered)}
         actions = shown | hidden_actions(kind, type_owner, shown, where)
-        problems = kind.problems(view, shown)
-        if problems:
-            raise ConfigError(self._placed(problems, where))
+        wrong = kind.problems(view, shown)
+        if wrong:
+            raise ConfigError(self._placed(wrong, where))
         decisions = {"offer": offered.decision, "layout": layout.decide(view)}
         declared = Declared(view.model, offered.tools, _sections(plan, plugins, view, offered), decisions)
         for each in services.values():
@@ -224,8 +244,8 @@ class Builder:
             view=view,
             plugins=plugins,
             actions=actions,
-            model=model,
-            side=self._side(plan, where),
+            model=parts.model,
+            side=parts.side,
             offer=offer,
             repair=plugins.repair(view),
             window=plugins.window(view) or PlainWindow(),
@@ -243,20 +263,19 @@ class Builder:
             offered=shown,
             references=references_of(plugins, view, where),
             delegates=plan.config.sub_agents,
-            instances=made.instances,
+            instances=parts.made.instances,
             configuration=configuration(plan.config, Redactor.of(self.ambient.secrets).text),
         )
 
     def _actions(
-        self, plan: Blueprint, where: str, plugins: AgentPlugins, view: AgentView, offer: Offer
+        self, plan: Blueprint, where: str, view: AgentView, offer: Offer, parts: _Parts
     ) -> Mapping[str, Action]:
-        references = [ref for ref in plan.config.actions if not ref.startswith("plugin:")]
-        given = referenced(references, self.ambient.folder, f"{where}.actions")
+        plugins = parts.made.hooks
         own = [action if action.owner else evolve(action, owner="your code") for action in plan.actions]
         owner = plugins.slot_owner("tool_offer") or "the offer"
         extra = [action if action.owner else evolve(action, owner=owner) for action in offer.actions()]
         delegates = delegate_actions(plan, self.plans, self.delegate, where)
-        declared = (*own, *given, *plugins.actions(view), *extra, *delegates)
+        declared = (*own, *parts.given, *plugins.actions(view), *extra, *delegates)
         actions: dict[str, Action] = {}
         problems: list[Problem] = []
         for action in overridden(declared, plan.config.action_overrides, where):

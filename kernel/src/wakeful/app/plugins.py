@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from attrs import define, field, frozen, has
+from attrs import define, evolve, field, frozen, has
 
-from wakeful.config import structure
+from wakeful.config import AgentConfig, structure
 from wakeful.hookspecs import GROUP, PlatformHooks, specs
 from wakeful.loop.services import PluginServices
 from wakeful.plugins.hooks import PlatformPlugins
@@ -93,6 +95,34 @@ def _arguments(plugin: type, *given: object) -> tuple[object, ...]:
         ]
         return given[: len(takes)]
     return ()
+
+
+@contextmanager
+def collected(problems: list[Problem]) -> Iterator[None]:
+    """Add what is wrong in the block to ``problems`` and go on, so that everything is told at once."""
+    try:
+        yield
+    except ConfigError as error:
+        problems += error.problems
+
+
+def placed(problems: Iterable[Problem], agent: AgentConfig, plugin: str, where: str) -> list[Problem]:
+    """Return problems of an agent's settings for a plugin, each where its key stands in the file.
+
+    Args:
+        problems: as :func:`settings_of` gives them for the agent's own table.
+        agent: whose settings they are.
+        plugin: its name.
+        where: names the configuration in problems.
+    """
+    own, shared = f"{where}agents.{agent.name}.plugins.{plugin}.", f"{where}plugins.{plugin}."
+    keys = agent.shared.get(plugin, frozenset())
+    return [
+        evolve(problem, where=problem.where.replace(own, shared, 1))
+        if problem.where.startswith(own) and re.split(r"[.\[]", problem.where.removeprefix(own))[0] in keys
+        else problem
+        for problem in problems
+    ]
 
 
 def serves_platform(plugin: object) -> bool:

@@ -11,6 +11,8 @@ from types import ModuleType
 
 from attrs import evolve
 
+from wakeful.config import AgentConfig
+from wakeful.config.model import PLUGIN_PREFIX
 from wakeful.types import Action, ConfigError, Problem, WakefulError, nearest
 
 
@@ -36,6 +38,21 @@ def referenced(references: Iterable[str], folder: Path, where: str) -> list[Acti
     if problems:
         raise ConfigError(problems)
     return list(found.values())
+
+
+def given_actions(agent: AgentConfig, folder: Path, where: str) -> list[Action]:
+    """Return the actions of modules that an agent has.
+
+    Args:
+        agent: as configured.
+        folder: where modules are looked for first.
+        where: the agent's path in the file.
+
+    Raises:
+        ConfigError: as for :func:`referenced`.
+    """
+    own = [entry for entry in agent.actions if not entry.startswith(PLUGIN_PREFIX)]
+    return referenced(own, folder, f"{where}.actions")
 
 
 def meant_by(folder: Path, reference: str) -> list[Action]:

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from wakeful.app.sources import read_file
 from wakeful.cli.database import ABSENT, Brought, absent, brought, reading, status, writing
 from wakeful.cli.exits import Exit
 from wakeful.cli.output import note, say, say_json, say_table
-from wakeful.config import load_config
 from wakeful.store.lineages import check, upgrade
 from wakeful.store.urls import Target, parse
 from wakeful.store.verify import verify
@@ -29,7 +29,7 @@ def upgrade_database(file: Path, *, as_json: bool) -> int:
         ConfigError: the file is wrong.
         StoreError: the database cannot be used, or a migration failed and was rolled back whole.
     """
-    config = load_config(file)
+    config = read_file(file)
     target, known = parse(config.store.url), brought(config)
     if target.memory:
         raise StoreError(f"{target.label}: lasts as long as a program; there is nothing to upgrade")
@@ -61,7 +61,7 @@ def current_database(file: Path, *, as_json: bool) -> int:
         ConfigError: the file is wrong.
         StoreError: the database cannot be read.
     """
-    config = load_config(file)
+    config = read_file(file)
     known = brought(config)
     found = status(config.store.url, known.lineages)
     if found.error:
@@ -96,7 +96,7 @@ def check_database(file: Path, *, as_json: bool) -> int:
         ConfigError: the file is wrong.
         StoreError: the database cannot be read.
     """
-    config = load_config(file)
+    config = read_file(file)
     target, known = parse(config.store.url), brought(config)
     if target.memory:
         raise StoreError(f"{target.label}: lasts as long as a program; there is nothing to check")

@@ -14,13 +14,14 @@ from attrs import evolve, frozen
 
 import wakeful
 from wakeful.app import AgentReport
+from wakeful.app.sources import read_file
 from wakeful.cli.database import Status, brought, status
 from wakeful.cli.db import states_document
 from wakeful.cli.exits import Exit
 from wakeful.cli.log import log_lines
 from wakeful.cli.output import plain, say, say_json, say_red, say_table
 from wakeful.cli.work import document, look, tell
-from wakeful.config import AppConfig, StoreConfig, load_config
+from wakeful.config import AppConfig, StoreConfig
 from wakeful.config.model import DISABLE_VARIABLE
 from wakeful.store.health import Health
 from wakeful.types import Json, Problem
@@ -59,7 +60,7 @@ def examine(file: Path, notes: Sequence[str], *, as_json: bool) -> int:
     Raises:
         ConfigError: the file itself is wrong.
     """
-    config = load_config(file)
+    config = read_file(file)
     database = status(config.store.url, brought(config).lineages)
     work = look(file) if database.status == "current" else None
     agents = asyncio.run(_agents(config))

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
+from wakeful.app.sources import read_file
 from wakeful.cli.exits import Exit
 from wakeful.cli.options import DEFAULT_FILE
 from wakeful.cli.output import note, say_json, say_table
-from wakeful.config import AppConfig, load_config
+from wakeful.config import AppConfig
 from wakeful.plugins.loader import distribution_name, installed
 from wakeful.types import Json
 
@@ -20,7 +21,7 @@ def list_plugins(file: Path, *, as_json: bool) -> int:
     Raises:
         ConfigError: the file is wrong, or is missing although it was named.
     """
-    config = None if file == DEFAULT_FILE and not file.exists() else load_config(file)
+    config = None if file == DEFAULT_FILE and not file.exists() else read_file(file)
     users = {} if config is None else _users(config)
     found = [_described(name, entry, users) for name, entries in installed().items() for entry in entries]
     if as_json:

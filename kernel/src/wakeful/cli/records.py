@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from wakeful.config import load_config
+from wakeful.app.sources import read_file
 from wakeful.store.engine import Store
 from wakeful.store.urls import parse
 from wakeful.system import SystemClock
@@ -29,7 +29,7 @@ def read(file: Path, fn: Callable[[Connection], T]) -> T | None:
         ConfigError: the file is wrong.
         StoreError: the database cannot be used.
     """
-    url = load_config(file).store.url
+    url = read_file(file).store.url
     target = parse(url)
     if target.memory or (target.path is not None and not target.path.exists()):
         return None

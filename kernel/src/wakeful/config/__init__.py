@@ -1,6 +1,6 @@
 """Configuration: ``wakeful.toml`` as attrs classes, every problem reported at once."""
 
-from wakeful.config.load import load_config
+from wakeful.config.load import load_config, read_config
 from wakeful.config.model import AgentConfig, AppConfig, StoreConfig
 from wakeful.config.overrides import ActionOverride, ParamOverride, overrides_for, unused_patterns
 from wakeful.config.paths import resolve_path, resolve_url
@@ -14,6 +14,7 @@ __all__ = [
     "StoreConfig",
     "load_config",
     "overrides_for",
+    "read_config",
     "resolve_path",
     "resolve_url",
     "structure",

@@ -101,6 +101,10 @@ def read_agent(
         context_tokens=values.get("context_tokens", 0),
         plugins=enabled,
         settings=_merge(defaults.plugins.settings, own.settings),
+        shared={
+            plugin: frozenset(table.keys() - own.settings.get(plugin, {}).keys())
+            for plugin, table in defaults.plugins.settings.items()
+        },
         action_overrides=_read_overrides(values.get("action", {}), below),
     )
 

@@ -42,6 +42,23 @@ def load_config(path: str | Path, env: Mapping[str, str] | None = None) -> AppCo
     Raises:
         ConfigError: everything that is wrong with the file, sorted by path.
     """
+    config, problems = read_config(path, env)
+    if problems:
+        raise ConfigError(problems)
+    return config
+
+
+def read_config(
+    path: str | Path, env: Mapping[str, str] | None = None
+) -> tuple[AppConfig, tuple[Problem, ...]]:
+    """Return what a file says as far as it is right, and everything that is wrong with it, sorted by path.
+
+    So what it names can be looked at as well before the problems are told. Arguments as for
+    :func:`load_config`.
+
+    Raises:
+        ConfigError: there is no file, it cannot be read, or it is not TOML.
+    """
     env = os.environ if env is None else env
     file = Path(path)
     if file.is_dir():
@@ -63,12 +80,11 @@ def load_config(path: str | Path, env: Mapping[str, str] | None = None) -> AppCo
         _check_any(top.get("agents", {}), report)
     _check_names(table, agents, report)
     remaining, unknown = switch_off(agents, env)
-    if found or unknown:
-        # A name or a path in a problem may have come from the environment.
-        problems = [Problem(where, redact(what, secrets)) for where, what in sorted(found)]
-        raise ConfigError([*problems, *unknown])
     values = sorted({part for secret in secrets for part in secret.parts if part})
-    return AppConfig(file.absolute(), folder, store, remaining, tuple(values), table.settings)
+    config = AppConfig(file.absolute(), folder, store, remaining, tuple(values), table.settings)
+    # A name or a path in a problem may have come from the environment.
+    problems = [Problem(where, redact(what, secrets)) for where, what in sorted(found)]
+    return config, (*problems, *unknown)
 
 
 def _read(file: Path) -> dict[str, Json]:

@@ -69,6 +69,7 @@ class AgentConfig:
         plugins: names of what is enabled, in the order of the file.
         settings: plugin to its table, the file's defaults and the agent's own merged key by key; also of
             plugins that are not enabled. Secrets are filled in.
+        shared: plugin to those keys of its settings that stand in the file's own table.
         action_overrides: name or glob to what changes.
     """
 
@@ -88,6 +89,7 @@ class AgentConfig:
     context_tokens: int = 0
     plugins: tuple[str, ...] = ()
     settings: Mapping[str, Mapping[str, Json]] = field(factory=dict, repr=False)
+    shared: Mapping[str, frozenset[str]] = field(factory=dict)
     action_overrides: Mapping[str, ActionOverride] = field(factory=dict)
 
     @property

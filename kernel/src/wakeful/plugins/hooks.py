@@ -26,7 +26,6 @@ from wakeful.types import (
     Answer,
     Approvals,
     BackgroundService,
-    ConfigError,
     Envelope,
     Fragment,
     Invocation,
@@ -37,7 +36,6 @@ from wakeful.types import (
     NameRepair,
     Offer,
     PluginError,
-    Problem,
     Provider,
     Reference,
     Relief,
@@ -168,20 +166,10 @@ class AgentPlugins(Registry):
             PluginError: a plugin failed, or returned something else.
             ConfigError: two plugins answered; names both.
         """
-        filled: list[tuple[str, _T]] = []
-        for impl in self.impls(hook):
-            try:
-                answer = impl.call({"agent": agent})
-                if answer is not None:
-                    filled.append((impl.plugin, answers.one(answer, wanted)))
-            except Exception as error:
-                raise failed(impl, error) from error
-        if len(filled) > 1:
-            both = " and ".join(repr(plugin) for plugin, _ in filled)
-            raise ConfigError([Problem(hook, f"filled by {both}; disable all but one of them")])
-        if not filled:
+        found = self.single(hook, {"agent": agent}, wanted)
+        if found is None:
             return None
-        self._owners[hook], value = filled[0]
+        self._owners[hook], value = found
         return value
 
     # ---- tools and results

@@ -85,6 +85,32 @@ class Registry:
             for item in items:
                 yield impl.plugin, item
 
+    def single(self, hook: str, arguments: Mapping[str, object], wanted: type[_T]) -> tuple[str, _T] | None:
+        """Return (plugin, answer) of a slot, or None if no plugin fills it.
+
+        Raises:
+            PluginError: the plugin raised, or returned something else.
+            ConfigError: two plugins answered, whatever they gave; names both.
+        """
+        filled: list[tuple[Impl, object]] = []
+        for impl in self.impls(hook):
+            try:
+                answer = impl.call(arguments)
+            except Exception as error:
+                raise failed(impl, error) from error
+            if answer is not None:
+                filled.append((impl, answer))
+        if len(filled) > 1:
+            both = " and ".join(repr(impl.plugin) for impl, _ in filled)
+            raise ConfigError([Problem(hook, f"filled by {both}; disable all but one of them")])
+        if not filled:
+            return None
+        impl, answer = filled[0]
+        try:
+            return impl.plugin, answers.one(answer, wanted)
+        except Exception as error:
+            raise failed(impl, error) from error
+
 
 def failed(impl: Impl, error: Exception | str) -> PluginError:
     """Return the error that names plugin and hook, its text in one line."""
