@@ -48,13 +48,38 @@ def test_mermaid() -> None:
     assert text.splitlines()[0] == "flowchart TD"
     assert 's3{"sort<br/>branch"}' in text
     assert 's3 -- "payload.touched &gt; 2" --> s4' in text
-    assert 's3 -- "else" --> end' in text
+    assert 's3 -- "else" --> s0' in text
+    assert 's0(["end"])' in text  # a node that is named end is a word of Mermaid's own
+
+
+ODD = GOOD.replace("Summarise", '<b> & \\"#1;\\u0001').replace(
+    'next = "sort"', 'next = "sort"\non_error = "load"'
+)
 
 
 def test_svg_is_well_formed_and_shows_every_step() -> None:
-    root = ET.fromstring(picture.svg(read_flow(GOOD, "f.toml")))  # noqa: S314  (our own text)
+    root = ET.fromstring(picture.svg(read_flow(ODD, "f.toml")))  # noqa: S314  (our own text)
     texts = [element.text for element in root.iter() if element.text]
     assert {"load", "each", "sort", "sum", "end", "touch (each)"} <= set(texts)
+    assert 'prompt: <b> & "#1; {payload.to…' in texts
+    assert "<b> &amp; #quot;#35;1;" not in picture.mermaid(read_flow(GOOD, "f.toml"))
+    assert "&lt;b&gt; &amp; #quot;#35;1;" in picture.mermaid(read_flow(ODD, "f.toml"))
+
+
+def test_boxes_and_arrows_of_a_picture_do_not_lie_on_each_other() -> None:
+    flow = read_flow((Path(__file__).parent / "twenty.toml").read_text(encoding="utf-8"), "f.toml")
+    root = ET.fromstring(picture.svg(flow))  # noqa: S314  (our own text)
+    boxes = [each for each in root if each.tag.endswith("rect")]
+    tops = [float(each.attrib["y"]) for each in boxes]
+    assert len(boxes) == 21
+    assert all(
+        top + float(box.attrib["height"]) < below
+        for top, box, below in zip(tops, boxes, tops[1:], strict=False)
+    )
+    right = max(float(box.attrib["x"]) + float(box.attrib["width"]) for box in boxes)
+    lines = [each.attrib["d"] for each in root if each.tag.endswith("path")]
+    assert len(lines) == 3  # two ways to s20 and one to the end skip others
+    assert all(float(line.partition("H")[2].partition("V")[0]) > right for line in lines)
 
 
 @pytest.mark.parametrize(
