@@ -32,6 +32,10 @@ def _with(old: str, new: str) -> str:
     return GOOD.replace(old, new)
 
 
+def _condition(text: str, said: str) -> tuple[str, str, str]:
+    return _with("payload.touched > 2", text), "steps.sort.branch[0].when", said
+
+
 #: name: (text, place, part of what is said)
 MALFORMED: dict[str, tuple[str, str, str]] = {
     "no TOML": ("start = ", "f.toml", "is no TOML"),
@@ -71,26 +75,10 @@ MALFORMED: dict[str, tuple[str, str, str]] = {
         "steps.load",
         "cycle without exit",
     ),
-    "a condition that is none": (
-        _with("payload.touched > 2", "payload.touched >"),
-        "steps.sort.branch[0].when",
-        "no",
-    ),
-    "a name that is not known": (
-        _with("payload.touched > 2", "paylod.x > 2"),
-        "steps.sort.branch[0].when",
-        "payload",
-    ),
-    "a call in a condition": (
-        _with("payload.touched > 2", "open('x')"),
-        "steps.sort.branch[0].when",
-        "only len",
-    ),
-    "arithmetic in a condition": (
-        _with("payload.touched > 2", "payload.touched ** 9 > 2"),
-        "steps.sort.branch[0].when",
-        "BinOp has no place",
-    ),
+    "a condition that is none": _condition("payload.touched >", "no"),
+    "a name that is not known": _condition("paylod.x > 2", "did you mean 'payload'"),
+    "a call in a condition": _condition("open('x')", "only len"),
+    "arithmetic in a condition": _condition("payload.touched ** 9 > 2", "BinOp has no place"),
     "item outside of a loop": (
         _with('"payload.touched > 2"', '"item.x"'),
         "steps.sort.branch[0].when",
@@ -168,61 +156,21 @@ MALFORMED: dict[str, tuple[str, str, str]] = {
         "types.rows..x",
         "cannot be read",
     ),
-    "a power that never ends": (
-        _with("payload.touched > 2", "9**9**9**9 > payload.touched"),
-        "steps.sort.branch[0].when",
-        "BinOp has no place",
+    "a power that never ends": _condition("9**9**9**9 > payload.touched", "BinOp has no place"),
+    "infinity in a condition": _condition("payload.touched > 1e999", "inf is no value of JSON"),
+    "an attribute of Python": _condition(
+        "payload.touched.__class__.__mro__", "'__mro__' names nothing in a payload"
     ),
-    "infinity in a condition": (
-        _with("payload.touched > 2", "payload.touched > 1e999"),
-        "steps.sort.branch[0].when",
-        "inf is no value of JSON",
+    "a call of what a payload holds": _condition("payload.touched.keys()", "only len"),
+    "brackets nested too deep": _condition("(" * 240 + "1" + ")" * 240, "nested"),
+    "a condition that is too long": _condition("payload.touched > " + "1" * 500, "at most 500"),
+    "letters that look alike": _condition("p\u0430yload.touched > 2", "unknown name 'p\u0430yload'"),
+    "a comparison of a text and a number": _condition(
+        "payload.summary > 2", "a text and a number have no order"
     ),
-    "an attribute of Python": (
-        _with("payload.touched > 2", "payload.touched.__class__.__mro__"),
-        "steps.sort.branch[0].when",
-        "'__mro__' names nothing in a payload",
-    ),
-    "a call of what a payload holds": (
-        _with("payload.touched > 2", "payload.touched.keys()"),
-        "steps.sort.branch[0].when",
-        "only len",
-    ),
-    "brackets nested too deep": (
-        _with("payload.touched > 2", "(" * 240 + "1" + ")" * 240),
-        "steps.sort.branch[0].when",
-        "nested",
-    ),
-    "a condition that is too long": (
-        _with("payload.touched > 2", "payload.touched > " + "1" * 500),
-        "steps.sort.branch[0].when",
-        "at most 500",
-    ),
-    "letters that look alike": (
-        _with("payload.touched > 2", "p\u0430yload.touched > 2"),
-        "steps.sort.branch[0].when",
-        "unknown name 'p\u0430yload'",
-    ),
-    "a comparison of a text and a number": (
-        _with("payload.touched > 2", "payload.summary > 2"),
-        "steps.sort.branch[0].when",
-        "a text and a number have no order",
-    ),
-    "something in a number": (
-        _with("payload.touched > 2", "'a' in payload.total"),
-        "steps.sort.branch[0].when",
-        "nothing is in a number",
-    ),
-    "the length of a number": (
-        _with("payload.touched > 2", "len(payload.total) > 2"),
-        "steps.sort.branch[0].when",
-        "a number has no length",
-    ),
-    "the negative of a text": (
-        _with("payload.touched > 2", "-payload.summary == 2"),
-        "steps.sort.branch[0].when",
-        "no text is negative",
-    ),
+    "something in a number": _condition("'a' in payload.total", "nothing is in a number"),
+    "the length of a number": _condition("len(payload.total) > 2", "a number has no length"),
+    "the negative of a text": _condition("-payload.summary == 2", "no text is negative"),
     "a branch that leads to itself": (
         _with('next = "sum" }', 'next = "sort" }').replace('{ next = "end" }', '{ next = "sum" }'),
         "steps.sort",
