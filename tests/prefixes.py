@@ -1,6 +1,7 @@
 """Plays random conversations with the cache plugin on, and checks each request against the one before it.
 
-A plan is JSON: the protocol, which other plugins are on, and for each turn what the model replies.
+A plan is JSON: the protocol, how state is retained, which other plugins are on, and for each turn what the
+model replies.
 ``python -m tests.prefixes`` reads one plan a line and prints the digest of all bodies that were made of it;
 :mod:`tests.relay` plays a plan in two processes.
 """
@@ -200,9 +201,10 @@ class Theatre:
     turn: int = 0
     settled: bool = False
 
-    async def open(self, protocol: str, names: Sequence[str]) -> tuple[Any, Player] | None:
-        """Return the application of a set of plugins; None if two of them fill the same slot."""
-        key = (protocol, *names)
+    async def open(self, plan: Mapping[str, Any]) -> tuple[Any, Player] | None:
+        """Return the application of a plan's plugins; None if two of them fill the same slot."""
+        protocol, retention, names = plan["protocol"], plan["retention"], plan["plugins"]
+        key = (protocol, retention, *names)
         if key not in self.apps:
             model, _, _ = body_maker(protocol)
             player = Player(protocol, model.profile)
@@ -210,7 +212,8 @@ class Theatre:
                 model=PatientModel((("played", player),), Hurried(), 120.0),
                 actions=[*ACTIONS, picture],
                 plugins=[Seen, *(TOYS.get(name, name) for name in names)],
-                settings={name: SETTINGS[name] for name in names if name in SETTINGS},
+                settings={"cache": {"retention": retention}}
+                | {name: SETTINGS[name] for name in names if name in SETTINGS},
                 folder=self.folder,
                 store=self.store,
                 instructions="Help. Ä 🙂",
@@ -225,7 +228,7 @@ class Theatre:
 
     async def play(self, plan: Mapping[str, Any]) -> tuple[str, list[str], int]:
         """Play a plan; return the digest of its bodies, what is wrong, and how many requests there were."""
-        opened = await self.open(plan["protocol"], plan["plugins"])
+        opened = await self.open(plan)
         if opened is None:
             return "", [], 0
         app, player = opened

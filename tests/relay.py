@@ -71,7 +71,7 @@ class Relay:
         return json.dumps(problems) if problems else digest(canonical([*left["bodies"][:-1], *bodies]))
 
     async def _opened(self) -> Any:
-        opened = await self.theatre.open(self.plan["protocol"], self.plan["plugins"])
+        opened = await self.theatre.open(self.plan)
         assert opened is not None
         return opened
 

@@ -23,6 +23,8 @@ EXAMPLES = examples(2000)
 AGAIN = 1 if EXAMPLES >= 2000 else 3
 #: Every which plan is played in two processes, the first of which is killed.
 RELAYED = 8
+#: Ways to retain state; as many as share no divisor with the protocols, so that all pairs occur.
+RETENTIONS = ("auto", "auto", "auto", "replace")
 #: Calls in one step, at most; a breakpoint of Anthropic's looks back over twenty blocks.
 MOST_CALLS = 25
 
@@ -52,19 +54,24 @@ _turn = st.fixed_dictionaries({"text": _words.map("Hi {}".format), "replies": _r
 _turns = st.lists(_turn, min_size=2, max_size=3)
 
 
-def _casts() -> list[tuple[str, list[str]]]:
-    """Return protocols with sets of plugins; their number is bounded: an application stays open for each."""
+def _casts() -> list[dict[str, Any]]:
+    """Return what is on in a plan; the number is bounded: an application stays open for each."""
     everybody = usable()
     drawn = Random(EXAMPLES)  # noqa: S311  (the same sets in every run)
     sizes = [drawn.randint(1, min(6, len(everybody))) for _ in range(min(EXAMPLES // 5, 100))]
     sets = [[], ["state"], *(drawn.sample(everybody, size) for size in sizes)]
     sets += [[name] for name in everybody] if len(everybody) * len(PROTOCOLS) * 2 < EXAMPLES else []
-    return [(PROTOCOLS[place % len(PROTOCOLS)], names) for place, names in enumerate(sets)]
+    return [
+        {
+            "protocol": PROTOCOLS[place % len(PROTOCOLS)],
+            "retention": RETENTIONS[place % len(RETENTIONS)],
+            "plugins": names,
+        }
+        for place, names in enumerate(sets)
+    ]
 
 
-_plans = st.tuples(st.sampled_from(_casts()), _turns).map(
-    lambda pair: {"protocol": pair[0][0], "plugins": pair[0][1], "turns": pair[1]}
-)
+_plans = st.tuples(st.sampled_from(_casts()), _turns).map(lambda pair: {**pair[0], "turns": pair[1]})
 
 
 def test_blocks_that_do_not_repeat_are_noticed() -> None:
