@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
@@ -11,6 +10,7 @@ import pytest
 import wakeful
 from wakeful import Agent, action
 from wakeful.app import App
+from wakeful.testing.processes import children
 from wakeful.types import Limits, ReplyReceived, Usage
 from wakeful_llamacpp.files import model_file
 from wakeful_llamacpp.gguf import facts_of
@@ -67,19 +67,6 @@ async def _opened(source: Agent | Path, **options: Any) -> AsyncIterator[App]:
 def opened() -> Callable[..., AbstractAsyncContextManager[App]]:
     """Give ``wakeful.open`` on real time; no process stays behind."""
     return _opened
-
-
-def children() -> set[int]:
-    """Return the ids of processes that this one has started and that live."""
-    found = set()
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = stat.read_text().rpartition(")")[2].split()
-        except OSError:
-            continue  # it has just ended
-        if int(fields[1]) == os.getpid() and fields[0] != "Z":
-            found.add(int(stat.parent.name))
-    return found
 
 
 def used(events: list[Any]) -> list[Usage]:

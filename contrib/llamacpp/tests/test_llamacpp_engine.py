@@ -17,7 +17,8 @@ import pytest
 from attrs import evolve
 
 import wakeful
-from contrib.llamacpp.tests.conftest import children, used
+from contrib.llamacpp.tests.conftest import used
+from wakeful.testing.processes import children
 from wakeful.types import (
     ActionEnded,
     Call,
@@ -154,7 +155,7 @@ async def test_a_file_that_does_not_load_is_one_clear_error(desk: Any, opened: A
 ORPHAN = """
 import asyncio, wakeful
 from wakeful import Agent
-from contrib.llamacpp.tests.conftest import children
+from wakeful.testing.processes import children
 
 async def main():
     agent = Agent(model="llamacpp:default", settings={"llamacpp": {"threads": 1, "context": 512}})

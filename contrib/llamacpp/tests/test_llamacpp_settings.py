@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from attrs import evolve
 
-from contrib.llamacpp.tests.conftest import children
 from wakeful.testing import PluginConformance
+from wakeful.testing.processes import children
 from wakeful_llamacpp.engine import reason
 from wakeful_llamacpp.files import model_file
 from wakeful_llamacpp.gguf import Facts, facts_of

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -14,23 +13,11 @@ from contrib.mcp.tests.hostile import OPEN, TOOLS
 from wakeful import Agent
 from wakeful.cli.main import main
 from wakeful.testing import ScriptedModel, say
+from wakeful.testing.processes import children
 from wakeful_mcp.definitions import Definition
 from wakeful_mcp.lock import Lock, read_lock
 
 HOSTILE = Path(__file__).with_name("hostile.py")
-
-
-def children() -> set[int]:
-    """Return the ids of processes that this one has started and that live."""
-    found = set()
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = stat.read_text().rpartition(")")[2].split()
-        except OSError:
-            continue  # it has just ended
-        if int(fields[1]) == os.getpid() and fields[0] != "Z":
-            found.add(int(stat.parent.name))
-    return found
 
 
 @pytest.fixture(autouse=True)
