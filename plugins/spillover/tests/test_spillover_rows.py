@@ -238,3 +238,34 @@ def test_a_large_table_is_asked_through_its_file(ask: Any) -> None:
     (row,) = asked.rows
     assert (row["Id"], row["count"]) == ("v0", len(wanted))
     assert row["sum_f"] == pytest.approx(sum(each["f"] for each in wanted))
+
+
+def test_what_is_no_number_is_skipped_by_figures_and_comparisons(ask: Any) -> None:
+    rows = [
+        {
+            "amount": float("nan") if n % 3 == 0 else float("inf") if n % 3 == 1 else n,
+            "in": {"size": n, "w": "w" * 40},
+        }
+        for n in range(300)
+    ]
+    figures = [{"op": op, "column": "amount"} for op in ("avg", "sum", "stddev")]
+    calls = [
+        ("artifact_rows", {"handle": "A", "aggregates": figures}),
+        ("artifact_rows", {"handle": "A", "filters": [{"column": "amount", "op": "gt", "value": "100"}]}),
+        ("artifact_rows", {"handle": "A", "filters": [{"column": "in.size", "op": "gt", "value": "99"}]}),
+        ("artifact_rows", {"handle": "A", "columns": ["amount"], "limit": 2}),
+    ]
+    summed, more, inside, shown = ask([rows], calls=calls).calls
+    finite = [n for n in range(300) if n % 3 == 2]
+    (figure,) = summed.result.outputs["rows"]
+    assert (figure["sum_amount"], figure["avg_amount"]) == (sum(finite), sum(finite) / len(finite))
+    assert "avg_amount 200" in summed.result.message
+    assert more.result.outputs["total"] == sum(n > 100 for n in finite)
+    assert inside.result.outputs["total"] == 200
+    assert [row["amount"] for row in shown.result.outputs["rows"]] == ["NaN", "Infinity"]
+
+
+def test_a_figure_beyond_all_bounds_is_shown_as_text(ask: Any) -> None:
+    rows = [{"amount": 1e308, "word": "w" * 40} for _ in range(300)]
+    figure = ask([rows], "artifact_rows", aggregates=[{"op": "sum", "column": "amount"}])
+    assert figure.rows == [{"sum_amount": "inf"}]

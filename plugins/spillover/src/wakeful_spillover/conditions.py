@@ -102,8 +102,10 @@ def _compare(field: Field, op: str, value: Scalar, item: Filter, at: str) -> Con
         if number is None:
             raise _invalid(f"{at}.value", f"{field.name} holds numbers, not {value!r}")
         return Condition(f"{field.sql} {_SIGNS[op]} ?", (number,))
-    if number is not None and not isinstance(value, str):
-        return Condition(f"TRY_CAST({field.text} AS DOUBLE) {_SIGNS[op]} ?", (number,))
+    # Where some values are numbers, a number written as a text is compared as one; equal are they either way.
+    ordered = field.kind in JSON_KINDS and op in {"gt", "ge", "lt", "le"}
+    if number is not None and (ordered or not isinstance(value, str)):
+        return Condition(f"{field.number} {_SIGNS[op]} ?", (number,))
     return _text(field, op, str(value).lower() if isinstance(value, bool) else str(value), item)
 
 

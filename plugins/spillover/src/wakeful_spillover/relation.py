@@ -60,6 +60,12 @@ class Field:
     sql: str
     text: str
 
+    @property
+    def number(self) -> str:
+        """Its value as a number; nothing where it is none, or NaN or infinite."""
+        cast = f"TRY_CAST({self.text} AS DOUBLE)"
+        return f"CASE WHEN isfinite({cast}) THEN {cast} END"
+
 
 def field_of(relation: Relation, name: str, where: str) -> Field:
     """Return the column that a name means: exactly, in another case, or ``column.key`` inside an object.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -150,7 +151,7 @@ def _operand(rows: Relation, item: Aggregate) -> str:
     if item.op in _NUMERIC and field.kind not in NUMBERS:
         if field.kind == "boolean":
             return f"CAST({field.sql} AS BIGINT)"
-        return f"TRY_CAST({field.text} AS DOUBLE)"
+        return field.number
     return field.text if field.kind in JSON_KINDS else field.sql
 
 
@@ -209,11 +210,14 @@ def _distinct(names: Sequence[str]) -> None:
 
 
 def values(row: Sequence[Any], columns: Sequence[tuple[str, str]]) -> dict[str, Any]:
-    """Return a row as a record; JSON kinds as what they say."""
+    """Return a row as a record; JSON kinds as what they say, numbers beyond all bounds as text."""
     import json
 
     record: dict[str, Any] = {}
     for (name, kind), value in zip(columns, row, strict=True):
-        inside = kind in JSON_KINDS and isinstance(value, str)
-        record[name] = json.loads(value) if inside else value
+        if kind in JSON_KINDS and isinstance(value, str):
+            record[name] = json.loads(value)
+        else:
+            beyond = isinstance(value, float) and not math.isfinite(value)
+            record[name] = str(value) if beyond else value
     return record
