@@ -63,7 +63,8 @@ ACTIONS = {
         act("delete file", Effect.WRITE, "file:object"),
         act("join", Effect.WRITE, "user:destination channel:destination"),
         act("unlabelled", Effect.EXTERNAL),
-        act("click", Effect.EXTERNAL, "mark:object"),
+        act("look", Effect.READ, "url:destination", tier=4, owner="browser"),
+        act("click", Effect.EXTERNAL, "mark:object", tier=4, owner="browser"),
     )
 }
 
@@ -90,9 +91,11 @@ class World:
         if self.words:
             self.say(self.words)
 
-    def add(self, kind: RowKind, *items: Any, trust: Trust = Trust.TRUSTED, source: str = "") -> None:
-        row = Row(len(self.rows) + 1, kind, items, f"r{self.turn}", self.turn, self.step, trust, source)
-        self.rows.append(row)
+    def add(
+        self, kind: RowKind, *items: Any, trust: Trust = Trust.TRUSTED, source: str = "", **meta: Json
+    ) -> None:
+        seq = len(self.rows) + 1
+        self.rows.append(Row(seq, kind, items, f"r{self.turn}", self.turn, self.step, trust, source, meta))
 
     def say(self, text: str) -> None:
         """Let the user begin a turn."""
@@ -106,12 +109,12 @@ class World:
         """Let a call have been made."""
         self.add(RowKind.ASSISTANT, Call(f"k{len(self.rows)}", tool, json.dumps(args)))
         shown = Result(f"k{len(self.rows) - 1}", output)
-        self.add(RowKind.RESULT, shown, trust=trust, source=source or f"action:{tool}")
+        self.add(RowKind.RESULT, shown, trust=trust, source=source or f"action:{tool}", actions=[tool])
         self.step += 1
 
-    def read(self, text: str, source: str = "action:Get Inbox") -> None:
+    def read(self, text: str, source: str = "action:Get Inbox", tool: str = "search") -> None:
         """Let the run read outside text."""
-        self.did("search", {"q": "all"}, text, source=source)
+        self.did(tool, {"q": "all"}, text, source=source)
 
     @property
     def run(self) -> Run:

@@ -150,9 +150,10 @@ def test_trusted_sites(tainted: Make, url: str, *, inside: bool) -> None:
 def test_acting_on_a_trusted_page_gets_a_review(tainted: Make) -> None:
     made = tainted("Go on", trusted_sites=["shop.example.org"])
     assert made.ask("click", mark="7").verdict is PERSON
-    made.read("a page", source="https://shop.example.org/cart")
+    made.read("a page", source="https://shop.example.org/cart", tool="look")
+    made.read("a mail")
     assert made.ask("click", mark="7").verdict is REVIEW
-    made.read("a page", source="https://evil.example/")
+    made.read("a page", source="https://evil.example/", tool="look")
     assert made.ask("click", mark="7").verdict is PERSON
 
 

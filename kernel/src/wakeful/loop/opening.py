@@ -134,7 +134,7 @@ def open_turn(conn: Connection, agent: BuiltAgent, opening: Opening) -> Opened:
         source = f"agent:{above.agent.name}"
         row = Row(0, RowKind.NOTE, said, view.id, turn, trust=above.taint, source=source)
     append_rows(conn, view, [row], opening.now)
-    return Opened(with_transcript(conn, view, agent.rewriters), new_epoch)
+    return Opened(with_transcript(conn, view, agent), new_epoch)
 
 
 def _next_turn(conn: Connection, agent: BuiltAgent, opening: Opening) -> tuple[int, str]:

@@ -95,7 +95,7 @@ def stored_view(conn: Connection, agent: BuiltAgent, found: RowMapping, now: dat
         fence=fence or found["fence"],
         priority=found["priority"],
     )
-    return with_transcript(conn, view, agent.rewriters)
+    return with_transcript(conn, view, agent)
 
 
 def _stored_epoch(conn: Connection, found: Mapping[str, Json]) -> tuple[Epoch, Sent | None]:

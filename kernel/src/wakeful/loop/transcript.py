@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from attrs import evolve
 from sqlalchemy import bindparam, select
 
 from wakeful.loop.codec import load_items
+from wakeful.loop.outcomes import load_beneath
 from wakeful.loop.rewrites import with_rewrites
 from wakeful.store.prepared import Prepared
 from wakeful.store.tables import message, plugin_state
@@ -17,6 +17,8 @@ from wakeful.types import Json, Kept, Row, RowKind, Run, Trust
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
+
+    from wakeful.loop.agent import BuiltAgent
 
 # Built once: a statement that is built for every turn costs more than running it.
 _ROW_COLUMNS = ("seq", "kind", "items", "run_id", "turn", "step", "trust", "source", "meta")
@@ -32,13 +34,13 @@ _STATE = Prepared(
 )
 
 
-def with_transcript(conn: Connection, view: Run, rewriters: Collection[str]) -> Run:
-    """Return ``view`` with the conversation's rows, kept state, plugin state and rewrites as stored.
+def with_transcript(conn: Connection, view: Run, agent: BuiltAgent) -> Run:
+    """Return ``view`` with what is stored of the conversation: rows, kept state, plugin state, rewrites.
 
     Args:
         conn: a connection.
         view: the run.
-        rewriters: names of the agent's plugins whose rewrites count.
+        agent: whose plugins' rewrites count, and whose sub-agents' calls are of interest.
     """
     rows = load_rows(conn, view.conversation)
     kept = tuple(
@@ -51,7 +53,9 @@ def with_transcript(conn: Connection, view: Run, rewriters: Collection[str]) -> 
     state: dict[str, dict[str, Json]] = {}
     for plugin, key, value in _STATE.all(conn, {"id_": view.conversation}):
         state.setdefault(plugin, {})[key] = json.loads(value)
-    return with_rewrites(conn, evolve(view, rows=rows, kept=kept, state=state), rewriters)
+    beneath = load_beneath(conn, view.conversation) if agent.delegates else ()
+    view = evolve(view, rows=rows, kept=kept, state=state, beneath=beneath)
+    return with_rewrites(conn, view, agent.rewriters)
 
 
 def load_rows(conn: Connection, conversation_id: str) -> tuple[Row, ...]:

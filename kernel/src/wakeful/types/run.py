@@ -149,6 +149,8 @@ class Run:
         options: plugin name to what the caller set for this run alone.
         parent: id of the run that this one is a sub-agent's run of; empty for a run of its own.
         given_words: for a sub-agent's run: the user's own words in the turn that it belongs to.
+        beneath: key, tool name and canonical arguments of the calls that sub-agents of the conversation had
+            made or begun when the run was opened or taken up.
         usage: what the run has used so far.
         tokens_per_char: tokens that a character of a request is, for estimates: at first a quarter, the usual
             rule of thumb for English; after a reply whose usage was reported, what it was in that request.
@@ -178,6 +180,7 @@ class Run:
     options: Mapping[str, Mapping[str, Json]] = field(repr=False, factory=dict)
     parent: str = ""
     given_words: str = field(repr=False, default="")
+    beneath: tuple[tuple[str, str, str], ...] = field(repr=False, default=())
     usage: Usage = Usage()
     tokens_per_char: float = 0.25
     limits: Limits = Limits()

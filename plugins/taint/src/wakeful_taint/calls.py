@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from attrs import frozen
@@ -14,7 +15,9 @@ DESTINATION, OBJECT, VALUE, CONTENT = "destination", "object", "value", "content
 
 #: Words in an action's name that say it cannot be undone, gives access or handles credentials, whatever its
 #: declared effect: declarations of tools from elsewhere are often too mild.
-_DELETES = frozenset({"delete", "remove", "erase", "purge", "wipe", "drop", "destroy", "cancel"})
+_DELETES = frozenset(
+    ["delete", "remove", "erase", "purge", "wipe", "drop", "destroy", "cancel", "trash", "unlink", "truncate"]
+)
 _CREDENTIALS = frozenset(
     ["password", "passwords", "passphrase", "credential", "credentials", "secret", "secrets", "otp", "mfa"]
 )
@@ -22,6 +25,7 @@ _ACCESS = frozenset(
     {"share", "unshare", "grant", "revoke", "invite", "permission", "permissions", "acl", "collaborator"}
 )
 _BEYOND = _DELETES | _CREDENTIALS | _ACCESS
+_HUMP, _NO_LETTER = re.compile(r"(?<=[a-z0-9])(?=[A-Z])"), re.compile(r"[\W_]+")
 #: Destinations of a write that only links one of them to the other, such as a person to a group.
 _LINKED = 2
 
@@ -56,7 +60,8 @@ def arguments(action: Action, args: Json, words: Words) -> tuple[Argument, ...]:
     for name, value in given:
         if is_given(value):
             texts = tuple(leaves(value))
-            found.append(Argument(name, roles.get(name, ""), texts, all(map(words.have, texts))))
+            own = bool(texts) and all(map(words.have, texts))
+            found.append(Argument(name, roles.get(name, ""), texts, own))
     return tuple(found)
 
 
@@ -68,9 +73,15 @@ def effect_of(action: Action, args: Json) -> Effect:
     """
     if isinstance(args, Mapping) and any(is_given(args.get(name)) for name in action.external_if_present):
         return Effect.EXTERNAL
-    if action.effect is Effect.WRITE and (_BEYOND & set(action.tool_name.split("_")) or _links(action)):
+    if action.effect is Effect.WRITE and (_BEYOND & _words(action) or _links(action)):
         return Effect.EXTERNAL
     return action.effect
+
+
+def _words(action: Action) -> set[str]:
+    """Return the words of an action's names, those of ``deleteFile`` too."""
+    humps = _HUMP.sub(" ", action.name).casefold()
+    return {*action.tool_name.split("_"), *_NO_LETTER.split(humps)}
 
 
 def _links(action: Action) -> bool:

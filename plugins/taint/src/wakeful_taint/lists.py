@@ -38,7 +38,9 @@ def _inside(host: str, split: SplitResult, site: str) -> bool:
     if not path:
         return True
     own = unquote(split.path).casefold().lstrip("/")
-    return ".." not in own.split("/") and (own == path or own.startswith(f"{path}/"))
+    if "%" in own or any(part.startswith("..") for part in own.split("/")):
+        return False  # servers read such paths in different ways
+    return own == path or own.startswith(f"{path}/")
 
 
 def in_recipients(value: str, recipients: Sequence[str]) -> bool:

@@ -19,15 +19,19 @@ from wakeful.types import (
     Services,
     Trust,
 )
+from wakeful_taint.calls import effect_of
 from wakeful_taint.envelope import EXPLAINED, DataEnvelope
+from wakeful_taint.repeats import Repeats
 from wakeful_taint.reset import KeepsDropped
 from wakeful_taint.rules import Case, Decision, decide
 from wakeful_taint.seen import Index, Seen
 from wakeful_taint.settings import TaintSettings
-from wakeful_taint.texts import folded, normal
+from wakeful_taint.texts import folded
 
 #: Place of the section among the static ones.
 ORDER = 90
+#: From which cost tier of perception on an action acts on a page.
+ON_PAGES = 4
 #: Values whose source a reason names, and characters that it shows of each.
 NAMED, SHOWN = 3, 60
 
@@ -44,7 +48,7 @@ class Taint:
 
     def __init__(self, settings: TaintSettings, services: Services) -> None:
         self._settings, self._services = settings, services
-        self._index = Index()
+        self._index, self._repeats = Index(), Repeats()
 
     @hookimpl
     def result_envelope(self) -> Envelope:
@@ -71,7 +75,9 @@ class Taint:
     @hookimpl
     def policy_below(self, run: Run, child: Run, proposal: Invocation, action: Action) -> Judgement | None:
         """Judge a call of a sub-agent as one of this run: by the user's words, and by what both have read."""
-        return self._judged(run, child, proposal, action, ())
+        judgement = self._judged(run, child, proposal, action, ())
+        self._repeats.note(run, proposal)
+        return judgement
 
     def decision(
         self, run: Run, proposal: Invocation, action: Action, earlier: Sequence[Invocation]
@@ -83,25 +89,26 @@ class Taint:
         self, run: Run, below: Run, proposal: Invocation, action: Action, earlier: Sequence[Invocation]
     ) -> Judgement | None:
         decision, seen = self._decided(run, below, proposal, action, earlier)
-        if decision.rule == "R3" and action.effect in {Effect.READ, Effect.WRITE}:
+        if decision.rule == "R3" and effect_of(action, proposal.args) in {Effect.READ, Effect.WRITE}:
             return None
         return Judgement(decision.verdict, _reason(decision, seen))
 
     def _decided(
         self, run: Run, below: Run, proposal: Invocation, action: Action, earlier: Sequence[Invocation]
     ) -> tuple[Decision, Sequence[Seen]]:
-        known = [self._index.of(run)] if below is run else [self._index.of(run), self._index.of(below)]
-        seen = known[-1]
+        runs = (run,) if below is run else (run, below)
+        known = [self._index.of(each) for each in runs]
+        seen, catalogue = known[-1], self._services.catalogue(below)
         case = Case(
             action=action,
             args=proposal.args,
             words=known[0].words(run),
             seen=seen,
             tainted=bool(proposal.provenance and max(each.trust for each in proposal.provenance))
-            or any(_tainted(each, index) for each, index in zip((run, below), known, strict=False)),
-            repeat=_repeats(known, proposal, earlier),
-            followed=_followed(below, self._services.catalogue(below)),
-            page=_page(below),
+            or any(_tainted(each, index) for each, index in zip(runs, known, strict=True)),
+            repeat=self._repeats.is_one(runs, known, proposal, earlier),
+            followed=_followed(runs, earlier, catalogue),
+            page=_page(seen, action, catalogue),
         )
         return decide(case, self._settings), known
 
@@ -110,6 +117,8 @@ def _tainted(run: Run, seen: Seen) -> bool:
     """Whether anything that the run is shown is not trusted: rows, what was retrieved, its payload."""
     if any(not run.rewrites.drops(mark.seq) for mark in seen.marks):
         return True
+    if any(row.trust is not Trust.TRUSTED for row in run.rows[seen.rows :]):
+        return True  # the reply that is judged: it was shown an untrusted fragment
     if any(fragment.trust is not Trust.TRUSTED for fragment in run.context):
         return True
     return any(True for _ in _payload_marks(run))
@@ -123,23 +132,24 @@ def _payload_marks(run: Run) -> Iterator[object]:
         yield from marks or ()
 
 
-def _repeats(known: Sequence[Seen], proposal: Invocation, earlier: Sequence[Invocation]) -> bool:
-    same = (proposal.action, normal(proposal.args))
-    if any(same in seen.calls for seen in known):
-        return True
-    return any((each.action, normal(each.args)) == same for each in earlier if each.refusal is None)
+def _followed(runs: Sequence[Run], earlier: Sequence[Invocation], catalogue: Mapping[str, Action]) -> int:
+    """Return how many pages the run has fetched, with those of this step and those inside of other calls."""
+    fetches = {name for name, action in catalogue.items() if action.effect is Effect.FETCH}
+    done = sum(name in fetches for run in runs for name, _, _ in run.done)
+    within = sum(count for run in runs for name, count in run.within.items() if name in fetches)
+    return done + within + sum(each.action in fetches for each in earlier if each.refusal is None)
 
 
-def _followed(run: Run, catalogue: Mapping[str, Action]) -> int:
-    """Return how many pages the run has fetched."""
-    return sum(1 for name, _, _ in run.done if name in catalogue and catalogue[name].effect is Effect.FETCH)
+def _page(seen: Seen, action: Action, catalogue: Mapping[str, Action]) -> str:
+    """Return the address of the page that an action would act on: the newest one its plugin has shown.
 
-
-def _page(run: Run) -> str:
-    """Return the address that the newest result came from, where it came from one."""
-    for row in reversed(run.rows):
-        if row.source:
-            return row.source if row.source.startswith(("https://", "http://")) else ""
+    Empty for an action that does not act on pages, which its tier says.
+    """
+    if action.tier < ON_PAGES:
+        return ""
+    for actions, address in reversed(seen.pages):
+        if any(catalogue[name].owner == action.owner for name in actions if name in catalogue):
+            return address
     return ""
 
 

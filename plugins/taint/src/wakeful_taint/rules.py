@@ -13,7 +13,7 @@ from wakeful_taint.calls import CONTENT, DESTINATION, OBJECT, VALUE, Argument, a
 from wakeful_taint.lists import in_recipients, in_sites
 from wakeful_taint.seen import Seen
 from wakeful_taint.settings import TaintSettings
-from wakeful_taint.texts import folded, is_given, plain_link
+from wakeful_taint.texts import folded, is_given, links
 from wakeful_taint.words import Words
 
 #: Fetches of links from seen data that ``permissive`` allows in a run.
@@ -32,7 +32,7 @@ class Case:
         tainted: whether anything in view is not trusted.
         repeat: whether the identical call was made before in the conversation.
         followed: links that the run has followed.
-        page: address of the page that is acted on, for actions on pages.
+        page: address of the page that the action would act on; empty if it acts on none.
     """
 
     action: Action
@@ -131,10 +131,7 @@ def _follows(case: Case) -> bool:
     """Whether a fetch takes a link exactly as it stood in something seen, and few were taken so far."""
     if case.followed >= FOLLOWED or case.repeat or not case.given:
         return False
-    return all(
-        each.role == DESTINATION and all(plain_link(folded(leaf)) in case.seen.links for leaf in each.leaves)
-        for each in case.given
-    )
+    return all(each.role == DESTINATION and all(map(case.seen.shows, each.leaves)) for each in case.given)
 
 
 def foreign_tokens(case: Case, settings: TaintSettings) -> list[str]:
@@ -148,9 +145,8 @@ def foreign_tokens(case: Case, settings: TaintSettings) -> list[str]:
         if each.own or _listed(each, settings):
             continue
         for leaf in each.leaves:
-            text = folded(leaf)
-            found.update(dict.fromkeys(case.words.foreign(text)))
-            strange = case.words.foreign_codes(text)
+            found.update(dict.fromkeys(case.words.foreign(leaf)))
+            strange = case.words.foreign_codes(folded(leaf))
             found.update(dict.fromkeys(sorted(code for code in strange if code in case.seen.codes)))
     return list(found)
 
@@ -173,14 +169,16 @@ def _only_content_open(case: Case, settings: TaintSettings) -> bool:
 
 
 def _listed(argument: Argument, settings: TaintSettings) -> bool:
-    return argument.role == DESTINATION and all(
-        in_recipients(leaf, settings.recipients) for leaf in argument.leaves
-    )
+    if argument.role != DESTINATION or not argument.leaves:
+        return False
+    return all(in_recipients(leaf, settings.recipients) for leaf in argument.leaves)
 
 
 def _ask(rule: str, case: Case, foreign: tuple[str, ...]) -> Decision:
     strange = [leaf for each in case.given if not each.own and each.role != CONTENT for leaf in each.leaves]
-    suspects = tuple(dict.fromkeys((*foreign, *(leaf for leaf in strange if not case.words.have(leaf)))))
+    mine = {each for leaf in strange for each in (folded(leaf), *links(folded(leaf)))}
+    found = (*(each for each in foreign if each not in mine), *strange)
+    suspects = tuple(dict.fromkeys(leaf for leaf in found if not case.words.have(leaf)))
     if case.repeat and not suspects:
         return Decision(rule, Verdict.REQUIRE_APPROVAL, "the same call was made before", ())
     if not any(is_given(each.leaves) for each in case.given) or _wipes(case):

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from attrs import define, field, frozen
 
 from wakeful.types import Json, Row, RowKind, Run, Trust, tool_name
-from wakeful_taint.texts import addresses, codes, folded, links, normal, parts, plain_link
+from wakeful_taint.texts import addresses, codes, folded, host_of, links, normal, parts, plain_link, written
 from wakeful_taint.words import Words
 
 #: Conversations whose index is kept; the one that was not asked about longest goes first.
@@ -32,13 +32,19 @@ class Mark:
 
 @define
 class Seen:
-    """The index of one conversation, up to a row."""
+    """The index of one conversation, up to a row.
+
+    ``links`` stand in outside text as they are written, ``named`` are links and hosts that the model wrote
+    first, ``pages`` are the addresses that results came from, with the actions that gave them.
+    """
 
     rows: int = 0
     last: tuple[int, str, int] = (0, "", 0)
     marks: list[Mark] = field(factory=list)
     codes: dict[str, int] = field(factory=dict)
     links: dict[str, int] = field(factory=dict)
+    named: set[str] = field(factory=set)
+    pages: list[tuple[tuple[str, ...], str]] = field(factory=list)
     texts: list[tuple[Row, str]] = field(factory=list)
     calls: dict[tuple[str, str], int] = field(factory=dict)
     output: dict[int, Row] = field(factory=dict)
@@ -61,6 +67,15 @@ class Seen:
                 self.calls.setdefault(known, row.seq)
         if row.kind is not RowKind.ASSISTANT:
             self._take(row)
+            return
+        self._write(row)
+
+    def _write(self, row: Row) -> None:
+        """Note the links that the model brings up itself, and hosts that nothing else has named before."""
+        said = links(written("\n".join((row.text, *(call.args for call in row.calls)))))
+        self.named |= said - set(self.links)
+        if said:
+            self.named |= {host_of(link) for link in said} - {host_of(link) for link in self.links}
 
     def _take(self, row: Row) -> None:
         """Index the text of a row that is output."""
@@ -72,8 +87,16 @@ class Seen:
                 self.codes.setdefault(piece, row.seq)
         for address in addresses(text):
             self.codes.setdefault(address, row.seq)
-        for link in links(text):
-            self.links.setdefault(link, row.seq)
+        if row.trust is not Trust.TRUSTED:
+            for link in links(written(row.text)):
+                self.links.setdefault(link, row.seq)
+        if row.source.startswith(("https://", "http://")):
+            self.pages.append((tuple(row.meta.get("actions", ())), row.source))
+
+    def shows(self, link: str) -> bool:
+        """Whether outside text has a link exactly so, and the model brought up neither it nor its host."""
+        plain = plain_link(link)
+        return plain in self.links and not self.named & {plain, host_of(plain)}
 
     def words(self, run: Run) -> Words:
         """Return the user's words in the turn of a run."""
@@ -84,7 +107,7 @@ class Seen:
 
     def source(self, value: str) -> Row | None:
         """Return the first row that a folded value stands in."""
-        found = self.codes.get(value) or self.links.get(plain_link(value))
+        found = self.codes.get(value)
         return self.output[found] if found else next((r for r, text in self.texts if value in text), None)
 
 

@@ -21,18 +21,37 @@ _BARE = re.compile(r"(?<![\w@./:-])(?:[a-z0-9-]++\.)+[a-z]{2,}+(?::\d++)?/[^\s'\
 _CODE = re.compile(r"(?<![\w-])[A-Za-z_-]*+\d[\w-]*+")
 # Groups of an account or card number; dates and times are shorter.
 _GROUPED = re.compile(r"(?<![\w-])(?:[A-Za-z]{2})?\d(?:(?: ?\d){8,}+|(?:-?\d){11,}+)")
+_HOST = re.compile(r"(?:[A-Za-z][\w+.-]*://)?[^/?#]*")
 _WHOLE = re.compile(r"(-?\d+)\.0+")
 _TWO_DIGITS = re.compile(r"\d\D*\d")
 _DECIMAL = re.compile(r"(\d+)\.(\d+)")
 _SPACES = re.compile(r"\s+")
+#: Full stops that name servers take for a dot.
+_STOPS = str.maketrans({"\u3002": ".", "\uff61": "."})
 
 
 def folded(text: str) -> str:
-    """Return a text as it is compared: one case, compatible characters alike, one blank between words."""
+    """Return a text as a forgiving reader takes it: one case, compatible characters alike, nothing hidden.
+
+    For finding what leads somewhere; two texts that fold to one may still be two addresses.
+    """
     if not text.isascii():
-        text = unicodedata.normalize("NFKC", text)
+        text = unicodedata.normalize("NFKC", text).translate(_STOPS)
         text = "".join(each for each in text if unicodedata.category(each) != "Cf")
     return _SPACES.sub(" ", text.casefold()).strip()
+
+
+def written(text: str) -> str:
+    """Return a text as it is written: composed characters, one blank between words."""
+    return _SPACES.sub(" ", unicodedata.normalize("NFC", text)).strip()
+
+
+def exact(text: str) -> str:
+    """Return a text as it is compared with the user's words: as it is written, in one case.
+
+    Nothing else is folded: \u00df and ss, fullwidth letters and hidden characters make other addresses.
+    """
+    return written(text).lower()
 
 
 def leaves(value: Json) -> Iterator[str]:
@@ -72,18 +91,27 @@ def addresses(text: str) -> set[str]:
 
 
 def links(text: str) -> set[str]:
-    """Return the links of a folded text, without scheme and last slash, so that spellings are alike."""
+    """Return the links of a text without the punctuation that follows them, each as :func:`plain_link`."""
     found: set[str] = set()
-    if "/" in text or "www." in text:
+    if "/" in text or "www." in text.lower():
         found.update(_LINK.findall(text))
         found.update(_BARE.findall(text))
-    return {plain_link(each) for each in found}
+    return {plain_link(each.rstrip(".,;:!?")) for each in found}
 
 
 def plain_link(link: str) -> str:
-    """Return a folded link without scheme, closing punctuation and last slash."""
-    bare = link.split("://", 1)[-1] if link.startswith(("http://", "https://")) else link
-    return bare.rstrip(".,;:!?/")
+    """Return a link without the web's scheme and its last slash, its host in lower case."""
+    scheme, mark, rest = link.partition("://")
+    bare = rest if mark and scheme.lower() in {"http", "https"} else link
+    host = _HOST.match(bare)
+    end = host.end() if host else 0
+    return (bare[:end].lower() + bare[end:]).removesuffix("/")
+
+
+def host_of(link: str) -> str:
+    """Return the host of a link as :func:`links` gives it."""
+    host = _HOST.match(link)
+    return host[0] if host else ""
 
 
 def codes(text: str) -> set[str]:
@@ -121,10 +149,22 @@ def normal(args: Json) -> str:
 
 
 def _plain(value: Json) -> Json:
+    value = _opened(value)
     if isinstance(value, Mapping):
         return {str(name): _plain(each) for name, each in value.items() if is_given(each)}
     if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
+        items = [_plain(each) for each in value]
+        return items[0] if len(items) == 1 else items
     text = folded(json.dumps(value) if isinstance(value, bool) else str(value))
     whole = _WHOLE.fullmatch(text)
     return whole[1] if whole else text
+
+
+def _opened(value: Json) -> Json:
+    """Return a list or an object that is written as text as what it is."""
+    if isinstance(value, str) and value.lstrip()[:1] in {"{", "["}:
+        try:
+            return json.loads(value)
+        except ValueError:
+            return value
+    return value

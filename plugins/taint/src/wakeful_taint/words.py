@@ -2,11 +2,27 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterator
 
 from attrs import field, frozen
 
-from wakeful_taint.texts import addresses, codes, folded, links, parts, plain_link, spellings
+from wakeful_taint.texts import (
+    addresses,
+    codes,
+    exact,
+    folded,
+    links,
+    parts,
+    plain_link,
+    spellings,
+    written,
+)
+
+#: Characters that make one name of what stands around them, and one number of digits around them.
+_BINDERS, _BETWEEN = frozenset("./\\+&=%#?~"), frozenset(",:")
+#: Signs of a number.
+_SIGNS = frozenset("-\u2212")
 
 
 @frozen
@@ -21,12 +37,13 @@ class Words:
     _text: str = field(init=False)
     _addresses: set[str] = field(init=False)
     _links: set[str] = field(init=False)
+    _folded: set[str] = field(init=False)
     _codes: set[str] = field(init=False)
     _known: dict[str, bool] = field(init=False, factory=dict)
 
     @_text.default
-    def _fold(self) -> str:
-        return folded(self.text)
+    def _spell(self) -> str:
+        return exact(self.text)
 
     @_addresses.default
     def _find_addresses(self) -> set[str]:
@@ -34,27 +51,34 @@ class Words:
 
     @_links.default
     def _find_links(self) -> set[str]:
-        return links(self._text)
+        return links(written(self.text))
+
+    @_folded.default
+    def _find_folded(self) -> set[str]:
+        text = folded(self.text)
+        return addresses(text) | links(text)
 
     @_codes.default
     def _find_codes(self) -> set[str]:
-        return {piece for code in codes(self._text) for piece in parts(code)}
+        return {piece for code in codes(folded(self.text)) for piece in parts(code)}
 
     def have(self, value: str) -> bool:
         """Whether a value stands in the words, as a word of its own; addresses and links as a whole."""
         known = self._known.get(value)
         if known is None:
-            known = self._known[value] = any(self._has(folded(each)) for each in spellings(value))
+            known = self._known[value] = any(map(self._has, spellings(value)))
         return known
 
     def _has(self, value: str) -> bool:
-        if not value:
+        said = exact(value)
+        if not said:
             return False
-        if addresses(value) == {value}:
-            return value in self._addresses
-        if links(value) == {plain_link(value)}:
-            return plain_link(value) in self._links
-        return any(True for _ in self._places(value))
+        if addresses(said) == {said}:
+            return said in self._addresses
+        link = plain_link(written(value))
+        if link in links(written(value)):
+            return link in self._links
+        return any(True for _ in self._places(said))
 
     def _places(self, value: str) -> Iterator[int]:
         text, start = self._text, self._text.find(value)
@@ -64,9 +88,13 @@ class Words:
             start = text.find(value, start + 1)
 
     def foreign(self, text: str) -> Iterator[str]:
-        """Yield addresses and links of a folded text that are not the user's, whoever made them up."""
-        yield from sorted(addresses(text) - self._addresses)
-        yield from sorted(links(text) - self._links)
+        """Yield addresses and links of a text that are not the user's, whoever made them up."""
+        plain = folded(text)
+        found = (addresses(plain) | links(plain)) - self._folded
+        # What folds to the user's may still be another address.
+        found |= {folded(each) for each in addresses(exact(text)) - self._addresses}
+        found |= {folded(each) for each in links(written(text)) - self._links}
+        yield from sorted(found)
 
     def foreign_codes(self, text: str) -> set[str]:
         """Return codes of a folded text that the user did not say."""
@@ -74,16 +102,25 @@ class Words:
 
 
 def _is_apart(text: str, start: int, end: int) -> bool:
-    """Whether what stands there is a word, name or number of its own."""
-    before, after = text[max(0, start - 1) : start], text[end : end + 1]
-    if _joins(before) or _joins(after):
+    """Whether what stands there is a word, name or number of its own, and no part of a longer one.
+
+    The parts of an address, of a file's name, of a hyphenated name and of a number are other things than the
+    whole: 50 does not stand in 50.25, in 1,050 or in -50, nor shop.example.co in shop.example.co.uk.
+    """
+    if _bound(text[max(0, start - 2) : start][::-1], text[start]):
         return False
-    # A part of a longer number is another number: 50 does not stand in 50.25 or 1,050.
-    if text[end - 1].isdigit() and after in {".", ","} and text[end + 1 : end + 2].isdigit():
-        return False
-    within = before in {".", ","} and text[max(0, start - 2) : start - 1].isdigit()
-    return not (within and text[start].isdigit())
+    return not _bound(text[end : end + 2], text[end - 1])
 
 
-def _joins(each: str) -> bool:
-    return bool(each) and (each.isalnum() or each in {"_", "@"})
+def _bound(beside: str, edge: str) -> bool:
+    """Whether a character and what stands beside it, the nearest first, belong together."""
+    if not beside:
+        return False
+    near, far = beside[0], beside[1:]
+    if near.isalnum() or near in {"_", "@"}:
+        return True
+    if not far.isalnum():
+        return edge.isdigit() and near in _SIGNS
+    if near in _BETWEEN:
+        return edge.isdigit() and far.isdigit()
+    return near in _BINDERS or unicodedata.category(near) in {"Pd", "Pc", "Cf", "Mn", "Me"}

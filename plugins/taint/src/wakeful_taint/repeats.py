@@ -1,0 +1,85 @@
+"""Whether a call was made before in its conversation, however it is spelled and whoever made it."""
+
+from __future__ import annotations
+
+import json
+from collections import OrderedDict
+from collections.abc import Sequence
+
+from attrs import define, field
+
+from wakeful.types import Invocation, Run
+from wakeful_taint.seen import Seen
+from wakeful_taint.texts import normal
+
+#: Conversations whose sub-agents' calls are remembered from being judged until they are stored.
+KEPT = 4_096
+
+#: Tool name and arguments of a call, as :func:`normal` spells them.
+Made = tuple[str, str]
+
+
+@define
+class Below:
+    """The calls of a conversation's sub-agents, to their keys: what was stored, and what was judged since."""
+
+    stored: tuple[tuple[str, str, str], ...] = ()
+    calls: dict[Made, str] = field(factory=dict)
+
+    def take(self, stored: tuple[tuple[str, str, str], ...]) -> None:
+        """Take in what is stored; at once if it is what was taken in last."""
+        if stored is self.stored:
+            return
+        self.stored = stored
+        for key, action, args in stored:
+            self.calls.setdefault((action, normal(json.loads(args))), key)
+
+
+class Repeats:
+    """Knows the calls of conversations, those of their sub-agents included.
+
+    Two sub-agents may propose the same at one time, when neither has stored anything yet; so what is judged
+    is remembered here until a later run reads it from the store.
+    """
+
+    def __init__(self) -> None:
+        """Know nothing yet."""
+        self._below: OrderedDict[str, Below] = OrderedDict()
+
+    def note(self, run: Run, proposal: Invocation) -> None:
+        """Remember a call that a sub-agent of a run proposes."""
+        self._of(run).calls.setdefault(made(proposal), proposal.key)
+
+    def is_one(
+        self, runs: Sequence[Run], known: Sequence[Seen], proposal: Invocation, earlier: Sequence[Invocation]
+    ) -> bool:
+        """Whether a call was made before.
+
+        Args:
+            runs: whose call it is, and of sub-agents also the run above.
+            known: what their conversations have shown.
+            proposal: the call.
+            earlier: what its step proposed before it.
+        """
+        same = made(proposal)
+        if any(same in seen.calls for seen in known):
+            return True
+        if any(self._of(run).calls.get(same, proposal.key) != proposal.key for run in runs):
+            return True
+        ran = (each for run in runs for each in run.outcomes if each.executed and each.action == same[0])
+        if any(normal(json.loads(each.args)) == same[1] for each in ran):
+            return True  # as it ran, whatever the model wrote
+        return any(made(each) == same for each in earlier if each.refusal is None)
+
+    def _of(self, run: Run) -> Below:
+        below = self._below.setdefault(run.conversation, Below())
+        self._below.move_to_end(run.conversation)
+        while len(self._below) > KEPT:
+            self._below.popitem(last=False)
+        below.take(run.beneath)
+        return below
+
+
+def made(call: Invocation) -> Made:
+    """Return a call as it is compared."""
+    return call.action, normal(call.args)
