@@ -10,10 +10,10 @@ from attrs import evolve
 from sqlalchemy import select
 
 import wakeful
+from plugins.agents.tests.effects import run_turn
 from wakeful import ActionContext, ActionResult, Agent, action
 from wakeful.store.tables import action_call, plugin_state, step
-from wakeful.testing import ScriptedModel, TurnResult, say
-from wakeful.testing import run_turn as turn_of
+from wakeful.testing import ScriptedModel, say
 from wakeful.types import ConfigError, Request, Trust
 
 
@@ -34,13 +34,6 @@ def change(*changes: tuple[str, str] | tuple[str, str, Any]) -> Any:
         {"op": each[0], "path": each[1], **({"value": each[2]} if len(each) > 2 else {})} for each in changes
     ]
     return ("change_payload", {"changes": spelled})
-
-
-def run_turn(subject: Agent, *texts: str, **of: Any) -> TurnResult:
-    """Run turns; the requests are those of the agent's own model."""
-    result = turn_of(subject, *texts, **of)
-    assert isinstance(subject.model, ScriptedModel)
-    return evolve(result, requests=tuple(subject.model.requests))
 
 
 def agent(*lines: Any, paths: list[str] | None = None, **of: Any) -> Agent:

@@ -7,17 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from attrs import evolve
 
 import wakeful
+from plugins.agents.tests.effects import ALL, EFFECTS, did, prefix, run_turn
 from tests.toys import Desk
-from wakeful import Agent, action, hookimpl
+from wakeful import Agent, hookimpl
 from wakeful.cli.main import main
-from wakeful.testing import ScriptedModel, TurnResult, say
-from wakeful.testing import run_turn as turn_of
-from wakeful.types import Request, RunStatus
-
-did: list[str] = []
+from wakeful.testing import ScriptedModel, say
+from wakeful.types import RunStatus
 
 
 @pytest.fixture(autouse=True)
@@ -25,57 +22,8 @@ def _nothing_done() -> None:
     did.clear()
 
 
-@action(effect="read", output_trust="trusted")
-async def look() -> str:
-    """Look."""
-    return "seen"
-
-
-@action(effect="write", output_trust="trusted")
-async def write(text: str = "") -> str:
-    """Write."""
-    did.append("write")
-    return text
-
-
-@action(effect="fetch", output_trust="trusted")
-async def web() -> str:
-    """Fetch."""
-    did.append("web")
-    return "page"
-
-
-@action(effect="external", output_trust="trusted")
-async def mail() -> str:
-    """Send."""
-    did.append("mail")
-    return "sent"
-
-
-@action(effect="read", output_trust="trusted", external_if_present=["to"])
-async def share(to: str = "") -> str:
-    """Show, or send to somebody."""
-    did.append(f"share {to}")
-    return "shared"
-
-
-ALL = [look, write, web, mail, share]
-EFFECTS: list[Any] = ["write", "web", "mail", ("share", {"to": "x"})]
-
-
-def run_turn(subject: Agent, *texts: str, **of: Any) -> TurnResult:
-    """Run turns; the requests are those of the agent's own model."""
-    result = turn_of(subject, *texts, **of)
-    assert isinstance(subject.model, ScriptedModel)
-    return evolve(result, requests=tuple(subject.model.requests))
-
-
 def agent(*lines: Any, plugins: tuple[Any, ...] = (), **of: Any) -> Agent:
     return Agent(model=ScriptedModel(list(lines)), actions=ALL, plugins=["plan", *plugins], **of)
-
-
-def prefix(request: Request) -> Any:
-    return [tool.spelling for tool in request.tools], request.system
 
 
 def test_effects_are_refused_and_reading_is_not() -> None:

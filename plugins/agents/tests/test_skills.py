@@ -6,12 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from attrs import evolve
 
 import wakeful
+from plugins.agents.tests.effects import run_turn
 from wakeful import Agent, action
-from wakeful.testing import ScriptedModel, TurnResult, say
-from wakeful.testing import run_turn as turn_of
+from wakeful.testing import ScriptedModel, say
 from wakeful.types import ConfigError
 
 HERE = Path(__file__).parent
@@ -23,13 +22,6 @@ async def send_invoice(number: str) -> str:
     """Send an invoice."""
     sent.append(number)
     return "sent"
-
-
-def run_turn(subject: Agent, *texts: str, **of: Any) -> TurnResult:
-    """Run turns; the requests are those of the agent's own model."""
-    result = turn_of(subject, *texts, **of)
-    assert isinstance(subject.model, ScriptedModel)
-    return evolve(result, requests=tuple(subject.model.requests))
 
 
 def agent(*lines: Any, folders: list[str] | None = None, plugins: tuple[str, ...] = ()) -> Agent:
