@@ -104,8 +104,10 @@ def test_doctor_names_dead_letters_stale_leases_and_runs_adrift(console: Console
         run = the_run(console)
         process.send_signal(signal.SIGKILL)
         process.wait()
+    assert f"stale: run of {run} (item run:{run}), its process has ended" in console.run("doctor").out
     with closing(sqlite3.connect(console.folder / "wakeful.db")) as connection:
-        connection.execute("UPDATE work_item SET lease_until = '2026-01-05 09:00:00.000000'")
+        elsewhere = "UPDATE work_item SET owner = 'elsewhere', lease_until = '2026-01-05 09:00:00.000000'"
+        connection.execute(elsewhere)
         connection.commit()
     lines = console.run("doctor").out
     assert f"stale: run of {run} (item run:{run}), its process is silent since 2026-01-0" in lines
@@ -116,3 +118,6 @@ def test_doctor_names_dead_letters_stale_leases_and_runs_adrift(console: Console
     assert f"given up: run of {run} (item run:{run}) after 5 attempts: no luck" in lines
     assert f"adrift: run {run} is marked as running and nobody will end it" in lines
     assert "0 waiting, 0 running, 1 given up" in lines
+    assert console.run("runs", "cancel", run).code == 0
+    work = console.run("doctor", "--json").json["work"]
+    assert (work["waiting"], work["running"], work["dead"], work["adrift"]) == (0, 0, 0, [])

@@ -109,7 +109,8 @@ def check_database(file: Path, *, as_json: bool) -> int:
         note(f"error: {problem}", red=True)
     if len(found) >= MOST:
         note("there may be more")
-    say(f"{target.label}: {f'{len(found)} problems' if found else 'ok'}")
+    count = "1 problem" if len(found) == 1 else f"{len(found)} problems"
+    say(f"{target.label}: {count if found else 'ok'}")
     return Exit.STORE if found else Exit.OK
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from wakeful.cli.output import plain, say, say_red
 from wakeful.cli.records import read
+from wakeful.runtime.owners import is_dead
 from wakeful.store.health import Health, WorkRecord, health
 from wakeful.system import SystemClock
 from wakeful.types import Json
@@ -21,7 +22,7 @@ def look(file: Path) -> Health | None:
         StoreError: the database cannot be read.
     """
     now = SystemClock().now()
-    return read(file, lambda conn: health(conn, now))
+    return read(file, lambda conn: health(conn, now, is_dead))
 
 
 def document(found: Health | None) -> Json:
@@ -38,7 +39,8 @@ def tell(found: Health) -> None:
         if record.run:
             say_red(f"    `wakeful runs resume {record.run}` tries again, `wakeful runs cancel` ends it")
     for record in found.stale:
-        say_red(f"  stale: {_named(record)}, its process is silent since {_when(record.lease_until)}")
+        why = "has ended" if record.gone else f"is silent since {_when(record.lease_until)}"
+        say_red(f"  stale: {_named(record)}, its process {why}")
     if found.stale:
         say_red("    whoever serves this database takes them over, e.g. the next `wakeful run`")
     for run in found.adrift:

@@ -26,6 +26,7 @@ from wakeful.loop.statements import (
     SET_SENT,
     SET_SEQ,
     SET_STEP,
+    SETTLE_LETTERS,
     append_rows,
     guard,
     save_state,
@@ -249,9 +250,16 @@ class Journal:
             "at_": now if final else None,
         }
 
+        letters = {
+            "key_": run_.conversation,
+            "run_": canonical({"run": run_.id}),
+            "cancel_": canonical({"run": run_.id, "cancel": True}),
+        }
+
         def write(conn: Connection) -> None:
             guard(conn, run_)
             END_RUN.run(conn, clean(values))
+            SETTLE_LETTERS.run(conn, letters)
             if also is not None:
                 also(conn, answer)
 

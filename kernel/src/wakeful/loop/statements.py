@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from attrs import evolve
-from sqlalchemy import bindparam, insert, select, update
+from sqlalchemy import bindparam, delete, insert, or_, select, update
 
 from wakeful.loop.codec import dump_items
 from wakeful.store.prepared import Prepared
@@ -20,6 +20,7 @@ from wakeful.store.tables import (
     run,
     step,
 )
+from wakeful.store.work import work_item
 from wakeful.types import FencedError, Json, Row, Run, Usage, canonical, clean
 
 if TYPE_CHECKING:
@@ -100,6 +101,14 @@ SET_RESULT = Prepared(
 )
 SET_SEQ = Prepared(
     update(action_call).where(action_call.c.key == bindparam("key_")).values(result_seq=bindparam("seq_"))
+)
+#: What was given up of a run is settled once that ends, or waits for a person.
+SETTLE_LETTERS = Prepared(
+    delete(work_item).where(
+        work_item.c.key == bindparam("key_"),
+        work_item.c.status == "failed",
+        or_(work_item.c.payload == bindparam("run_"), work_item.c.payload == bindparam("cancel_")),
+    )
 )
 SET_SENT = Prepared(
     update(epoch)
@@ -195,10 +204,11 @@ def append_rows(conn: Connection, run_: Run, rows: Sequence[Row], now: datetime)
     return numbered
 
 
-def close_nested(conn: Connection, run_id: str, parents: Iterable[str], seq: int) -> None:
-    """Give inner calls the row of their outer call, and end those that were cut off, as it closes."""
-    for parent in sorted(parents):
-        mine = (action_call.c.run_id == run_id) & (action_call.c.parent == parent)
+def close_nested(conn: Connection, run_id: str, outer: Iterable[str], seq: int) -> None:
+    """Give all calls inside a call the row of that, and end those that were cut off, as it closes."""
+    for key in sorted(outer):
+        inside = action_call.c.key.startswith(f"{key}/", autoescape=True)
+        mine = (action_call.c.run_id == run_id) & action_call.c.parent.is_not(None) & inside
         conn.execute(update(action_call).where(mine).values(result_seq=seq))
         cut = update(action_call).where(mine, action_call.c.status == "intended")
         conn.execute(cut.values(status="cancelled", success=False, code="CANCELLED"))

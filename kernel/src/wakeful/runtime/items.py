@@ -8,7 +8,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, case, delete, func, or_, select, update
+from sqlalchemy import Connection, bindparam, case, delete, or_, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from wakeful.runtime.statements import HELD
@@ -92,14 +92,8 @@ def status(conn: Connection, item_id: str, now: datetime) -> WorkStatus | None:
 def forget(conn: Connection, now: datetime) -> int:
     """Delete some items that ended well before :data:`REMEMBERED`; returns how many.
 
-    Dead letters stay until somebody looks at them.
+    Dead letters stay until their run has ended.
     """
     over = or_(_columns.status == "done", _columns.status == "cancelled")
     old = select(_columns.id).where(over, _columns.updated_at < now - REMEMBERED).limit(FORGET_MOST)
     return conn.execute(delete(work_item).where(_columns.id.in_(old))).rowcount
-
-
-def dead_letters(conn: Connection) -> int:
-    """Return how many items were given up."""
-    query = select(func.count()).select_from(work_item).where(_columns.status == "failed")
-    return int(conn.execute(query).scalar_one())

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 from typing import Any
 
 from attrs import frozen
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, func, or_, select
 from sqlalchemy import text as sql
 
 from wakeful.store import tables as t
@@ -32,6 +32,7 @@ class WorkRecord:
         attempts: how often it was begun.
         error: why the last attempt ended.
         lease_until: when the lease of its holder runs out, or ran out.
+        gone: whether its holder is known to have ended.
         updated_at: when its status changed.
     """
 
@@ -43,6 +44,7 @@ class WorkRecord:
     attempts: int
     error: str
     lease_until: datetime | None
+    gone: bool
     updated_at: datetime
 
 
@@ -56,7 +58,8 @@ class Health:
         running: items that a process holds.
         dead: how many items were given up after their last attempt.
         dead_letters: the latest of these.
-        stale: items whose holder let its lease run out; whoever serves the database takes them over.
+        stale: items whose holder has ended or let its lease run out; whoever serves the database takes them
+            over.
         adrift: runs that are marked as running and that no item will bring to an end.
     """
 
@@ -69,19 +72,23 @@ class Health:
     adrift: tuple[str, ...]
 
 
-def health(conn: Connection, now: datetime) -> Health:
+def health(conn: Connection, now: datetime, is_dead: Callable[[str], bool]) -> Health:
     """Return how the work of a database stands.
 
     Args:
         conn: a connection for reading.
         now: the time, for leases.
+        is_dead: says whether the holder of a lease has certainly ended.
     """
     c = work_item.c
     counts: dict[str, int] = dict(
         conn.execute(select(c.status, func.count()).group_by(c.status)).tuples().all()
     )
     dead = select(work_item).where(c.status == "failed").order_by(c.updated_at.desc(), c.id)
-    stale = select(work_item).where(c.status.in_(_HELD), c.lease_until < now).order_by(c.lease_until, c.id)
+    owners = conn.execute(select(c.owner).where(c.status.in_(_HELD)).distinct()).scalars()
+    gone = frozenset(owner for owner in owners if is_dead(owner))
+    lost = or_(c.lease_until < now, c.owner.in_(gone))
+    stale = select(work_item).where(c.status.in_(_HELD), lost).order_by(c.lease_until, c.id)
     live = select(c.id).where(c.key == t.run.c.conversation_id, c.status.in_(("queued", *_HELD)))
     adrift = (
         select(t.run.c.id)
@@ -94,13 +101,13 @@ def health(conn: Connection, now: datetime) -> Health:
         waiting=counts.get("queued", 0),
         running=sum(counts.get(status, 0) for status in _HELD),
         dead=counts.get("failed", 0),
-        dead_letters=_records(conn.execute(dead.limit(MOST)).mappings().all()),
-        stale=_records(conn.execute(stale.limit(MOST)).mappings().all()),
+        dead_letters=_records(conn.execute(dead.limit(MOST)).mappings().all(), gone),
+        stale=_records(conn.execute(stale.limit(MOST)).mappings().all(), gone),
         adrift=tuple(conn.execute(adrift).scalars()),
     )
 
 
-def _records(rows: Sequence[Any]) -> tuple[WorkRecord, ...]:
+def _records(rows: Sequence[Any], gone: Collection[str]) -> tuple[WorkRecord, ...]:
     return tuple(
         WorkRecord(
             row["id"],
@@ -111,6 +118,7 @@ def _records(rows: Sequence[Any]) -> tuple[WorkRecord, ...]:
             row["attempts"],
             row["error"],
             row["lease_until"],
+            row["owner"] in gone,
             row["updated_at"],
         )
         for row in rows

@@ -1,14 +1,14 @@
-"""Checking what the tables promise: sequences without gaps, every call with its one result."""
+"""Checking what the tables promise: sequences without gaps, a result for each call, nothing left over."""
 
 from __future__ import annotations
 
 import json
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator
 from typing import Any
 
 from attrs import define, field
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, exists, select
 
 from wakeful.store import tables as t
 from wakeful.types.enums import RowKind, RunStatus
@@ -23,8 +23,9 @@ _UNSETTLED = (RunStatus.RUNNING, RunStatus.AWAITING_APPROVAL, RunStatus.AWAITING
 def verify(conn: Connection) -> Iterator[Problem]:
     """Give a problem for each gap in a sequence and each call without exactly one result, in order.
 
-    Checks one conversation after the other in one pass over its rows. Calls of a run that still runs or
-    waits for a person may lack their results.
+    Checks one conversation after the other in one pass over its rows, then the journal against the rows, then
+    that every row belongs to something. Calls of a run that still runs or waits for a person may lack their
+    results.
 
     Args:
         conn: a connection for reading.
@@ -37,8 +38,33 @@ def verify(conn: Connection) -> Iterator[Problem]:
         for conversation, next_seq in page:
             yield from _conversation(conn, conversation, next_seq)
         if len(page) < CHUNK:
-            return
+            break
         after = page[-1].id
+    yield from _journal(conn)
+    yield from _orphans(conn)
+
+
+def _journal(conn: Connection) -> Iterator[Problem]:
+    """Give a problem for each call of the journal that no row of its conversation answers."""
+    a, r, m = t.action_call.c, t.run.c, t.message.c
+    answered = exists().where(m.conversation_id == r.conversation_id, m.seq == a.result_seq)
+    query = (
+        select(a.key, a.action, a.result_seq, r.conversation_id)
+        .join(t.run, r.id == a.run_id)
+        .where(r.status.not_in(_UNSETTLED), ~answered)
+        .order_by(a.key)
+    )
+    for row in conn.execution_options(yield_per=CHUNK).execute(query):
+        told = "no row" if row.result_seq is None else f"row {row.result_seq}, which is missing,"
+        yield Problem(f"conversation {row.conversation_id}", f"{told} answers {row.action} ({row.key})")
+
+
+def _orphans(conn: Connection) -> Iterator[Problem]:
+    """Give a problem for each table with rows that refer to others that are gone; PostgreSQL has none."""
+    if conn.dialect.name == "sqlite":
+        found = Counter((row[0], row[2]) for row in conn.exec_driver_sql("PRAGMA foreign_key_check"))
+        for (table, parent), count in sorted(found.items()):
+            yield Problem(f"table {table}", f"{count} rows refer to rows of {parent} that are gone")
 
 
 def _conversation(conn: Connection, conversation: str, next_seq: int) -> Iterator[Problem]:
@@ -49,7 +75,10 @@ def _conversation(conn: Connection, conversation: str, next_seq: int) -> Iterato
         if row.seq != expected:
             yield Problem(where, f"row {expected} is missing; row {row.seq} follows row {expected - 1}")
         expected = row.seq + 1
-        yield from calls.see(row)
+        try:
+            yield from calls.see(row)
+        except (ValueError, TypeError, LookupError) as error:
+            yield Problem(where, f"row {row.seq} cannot be read ({type(error).__name__}: {error})")
     if next_seq != expected:
         yield Problem(where, f"the next row would be {next_seq}, but should be {expected}")
     yield from calls.end(conn)
