@@ -10,6 +10,7 @@ import sys
 import threading
 from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import anthropic
@@ -170,7 +171,7 @@ def test_the_control_paths(wire: Wire) -> None:
         "ok": True,
         "scenario": "new",
     }
-    ask(wire.url)
+    assert ask(wire.url).content[0].text == "x"
     assert call(f"{base}/advance", {"seconds": 5}) == {"now": 5.0}
     assert call(f"{base}/summary?conversation=default")["requests"] == 1
     assert [row["n"] for row in call(f"{base}/log")] == [1]
@@ -180,6 +181,22 @@ def test_the_control_paths(wire: Wire) -> None:
         assert answer.read().startswith(b"#1")
     assert call(f"{wire.url}/v1/models")["data"] == []
     assert call(f"{wire.url}/v1/models/claude-x")["id"] == "claude-x"
+
+
+def test_a_scenario_that_is_posted_may_be_texts_or_a_name_and_is_checked(wire: Wire) -> None:
+    path = f"{wire.url}/__wire__/reset"
+    call(path, {"scenario": {"replies": ["Hello."]}})
+    assert ask(wire.url).content[0].text == "Hello."
+    assert call(path, {"scenario": "refusal"})["scenario"] == "refusal"
+    for wrong, words in (
+        ({"replies": [{"txt": "x"}]}, "replies[0]: unknown key 'txt'; did you mean 'text'?"),
+        ({"replies": [7]}, "replies[0]: must be an object, not 7"),
+        ("refusals", "no scenario 'refusals' in the test kit; did you mean 'refusal'?"),
+    ):
+        with pytest.raises(HTTPError) as caught:
+            call(path, {"scenario": wrong})
+        assert caught.value.code == 400
+        assert words in json.loads(caught.value.read())["error"]
 
 
 def test_the_command_serves_and_sums_up(tmp_path: Path) -> None:

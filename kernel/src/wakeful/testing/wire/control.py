@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from wakeful.testing.wire.scenario import Scenario
 from wakeful.testing.wire.web import web
+from wakeful.types import WakefulError
 
 if TYPE_CHECKING:
     from wakeful.testing.wire.app import App
@@ -15,7 +16,8 @@ def add_routes(app: App) -> None:
     """Add the paths by which a test looks into a server.
 
     ``GET summary?conversation=``, ``log``, ``explain`` and ``bodies``; ``POST advance`` with ``seconds``,
-    ``reset`` with an optional ``scenario``, and ``release``.
+    ``reset`` with an optional ``scenario`` (or the name of one of the test kit) and whether there is
+    ``metering`` from now on, and ``release``.
     """
     control = _Control(app)
     router = app.web.router
@@ -48,9 +50,14 @@ class _Control:
 
     async def reset(self, request: web.Request) -> web.Response:
         body = await request.json() if request.can_read_body else {}
+        given = body.get("scenario")
+        try:
+            scenario = Scenario.named(given) if isinstance(given, str) else given and Scenario(given)
+        except WakefulError as error:
+            return web.json_response({"error": str(error)}, status=400)
         if "metering" in body:
             self.app.metering = bool(body["metering"])
-        self.app.reset(Scenario(body["scenario"]) if body.get("scenario") else None)
+        self.app.reset(scenario)
         return web.json_response({"ok": True, "scenario": self.app.scenario.name})
 
     async def release(self, _request: web.Request) -> web.Response:

@@ -124,8 +124,7 @@ class Wire:
         elif isinstance(replies, str):
             scenario = Scenario.named(replies)
         else:
-            said = [{"text": reply} if isinstance(reply, str) else dict(reply) for reply in replies]
-            scenario = Scenario({"replies": said, "rules": list(rules), **more})
+            scenario = Scenario({"replies": list(replies), "rules": list(rules), **more})
         self._do(lambda: self._app.reset(scenario))
 
     @property

@@ -135,7 +135,8 @@ REPLY_KEYS = {name.name for name in Reply.__attrs_attrs__} - RESOLVED
 class Scenario:
     """A script.
 
-    Keys: ``replies``, handed out in order, one list for each conversation; ``loop``, to begin again;
+    Keys: ``replies``, handed out in order, one list for each conversation, each a text or a :class:`Reply`'s
+    fields; ``loop``, to begin again;
     ``rules``, tried first: ``when``, ``times``, ``reply``; ``defaults`` for every reply; ``indirection``;
     ``api_key``, which others are refused; ``context_window`` in tokens, beyond which a request is too long.
 
@@ -152,14 +153,16 @@ class Scenario:
         spec: the object, or the path of a file that holds it.
 
     Raises:
-        WakefulError: a key is unknown.
+        WakefulError: a key is unknown, or something is no object that must be one.
     """
 
     def __init__(self, spec: Mapping[str, Any] | str | Path) -> None:
         loaded = spec if isinstance(spec, Mapping) else json.loads(Path(spec).read_text(encoding="utf-8"))
         self.spec: Body = dict(loaded)
         self.name: str = self.spec.get("name", "unnamed")
-        self.replies: list[Body] = list(self.spec.get("replies", []))
+        self.replies: list[Body] = [
+            {"text": reply} if isinstance(reply, str) else reply for reply in self.spec.get("replies", [])
+        ]
         self.rules: list[Body] = list(self.spec.get("rules", []))
         self.indirection: list[Body] = list(self.spec.get("indirection", INDIRECTION))
         self.defaults: Body = self.spec.get("defaults", {})
@@ -193,6 +196,8 @@ class Scenario:
                 self._known(call, CALL_KEYS, f"{where}.calls[{n}]")
 
     def _known(self, value: Body, keys: Iterable[str], where: str) -> None:
+        if not isinstance(value, Mapping):
+            raise WakefulError(f"scenario {self.name!r}: {where}: must be an object, not {value!r}")
         for key in value:
             if key not in keys:
                 raise WakefulError(
