@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from wakeful.store.files import FileStore
-from wakeful.types import ActionError
+from wakeful.types import ActionError, Files
 from wakeful_spillover.engine import Engine
 from wakeful_spillover.jobs import Job, Runner
-from wakeful_spillover.paths import found
+from wakeful_spillover.paths import found as at_path
 from wakeful_spillover.patterns import compiled
+from wakeful_spillover.sources import Sources
 
 #: Nested repetition: an engine that backtracks needs 2**n steps.
 CATASTROPHIC = ["(a|aa)+$", "(a+)+$", "^(([a-z])+.)+[A-Z]([a-z])+$", "(.*)*x", "(x+x+)+y"]
@@ -32,7 +36,7 @@ def test_no_pattern_hangs_inside_a_path() -> None:
     value = [{"t": "a" * 20_000 + "!"} for _ in range(20)]
     for pattern in CATASTROPHIC:
         path = f"$[?match(@.t, '{pattern.replace('$', '')}')]"
-        assert list(found(path, value, lambda: None)) == []
+        assert list(at_path(path, value, lambda: None)) == []
 
 
 def test_a_pattern_that_would_take_much_memory_is_refused() -> None:
@@ -109,7 +113,7 @@ def test_a_path_that_multiplies_is_stopped() -> None:
         value = [value, value, value]
     began = time.monotonic()
     with pytest.raises(ActionError, match="QUERY_STOPPED"):
-        list(found("$..[?count($..*) > count(@..*)]..*", value, job.check))
+        list(at_path("$..[?count($..*) > count(@..*)]..*", value, job.check))
     assert time.monotonic() - began < 10
 
 
@@ -123,3 +127,23 @@ def test_a_query_over_the_time_limit_is_a_failed_result(ask: Any) -> None:
     )
     assert (asked.code, asked.ended.result.success) == ("QUERY_STOPPED", False)
     assert "Filter first" in asked.ended.text
+
+
+async def test_a_table_of_a_content_that_is_forgotten_meanwhile_is_not_kept(tmp_path: Path) -> None:
+    files = FileStore(tmp_path)
+    ref = await files.put(b'{"n":1}\n' * 1_000)
+    found: Any = SimpleNamespace(form="records", ref=ref, columns=(("n", "integer"),))
+
+    class Forgetting(Engine):
+        @contextmanager
+        def cursor(self, job: Job, files: Files) -> Iterator[Any]:
+            with super().cursor(job, files) as cursor:
+                yield cursor
+            FileStore(tmp_path).remove([ref])
+
+    engine = Forgetting(128)
+    sources = Sources(engine, Runner(60))
+    await sources.ready(files, found)
+    await sources.close()
+    await asyncio.to_thread(engine.close)
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []

@@ -161,6 +161,8 @@ class Sources:
                 options = f"FORMAT parquet, ROW_GROUP_SIZE {GROUP}, COMPRESSION zstd"
                 cursor.execute(f"COPY ({select}) TO {quoted(str(part))} ({options})")
             part.replace(path)
+            if not content.is_file():  # its conversation was forgotten meanwhile
+                path.unlink(missing_ok=True)
         finally:
             part.unlink(missing_ok=True)
         return path
