@@ -269,6 +269,13 @@ async def test_sub_agents_of_a_file(tmp_path: Any) -> None:
             await app.send("a", "Go")
 
 
+async def test_sub_agents_that_cannot_be_told_apart_are_named() -> None:
+    subject = top([kid("x", name="a b"), kid("x", name="a_b")], "x")
+    async with wakeful.open(subject) as app:
+        with pytest.raises(ConfigError, match=r"top.sub_agents\[1\]: 'a b' and 'a_b' would both be called"):
+            await app.send("top", "Go")
+
+
 async def test_forgetting_a_conversation_forgets_those_of_its_sub_agents() -> None:
     deeper = kid("Deep.", name="deeper")
     child = kid(say(calls=[ask("deeper")]), "Kid.", sub_agents=[deeper])

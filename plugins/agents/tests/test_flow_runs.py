@@ -266,6 +266,12 @@ async def test_a_flow_that_does_not_fit_stops_the_agent(tmp_path: Path, text: st
     assert said in str(caught.value)
 
 
+async def test_a_type_whose_plugin_is_off_says_so() -> None:
+    async with wakeful.open(Agent(model=ScriptedModel(["x"]), type="flow")) as app:
+        with pytest.raises(ConfigError, match="type: no enabled plugin gives the type 'flow'; enable the"):
+            await app.send("agent", "Go")
+
+
 def test_the_command_line_shows_steps_and_what_runs_below(tmp_path: Path) -> None:
     store = f"sqlite:///{tmp_path / 'wakeful.db'}"
     result = run_turn(agent(store, file=write_flow(tmp_path, 3)), "Go", agent="agent")

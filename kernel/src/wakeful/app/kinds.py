@@ -12,6 +12,7 @@ from wakeful.app.definition import Blueprint
 from wakeful.loop.next import LoopType
 from wakeful.loop.references import ConversationReference
 from wakeful.plugins.hooks import AgentPlugins
+from wakeful.plugins.loader import installed
 from wakeful.types import (
     Action,
     ActionContext,
@@ -45,6 +46,8 @@ def type_of(plan: Blueprint, plugins: AgentPlugins, where: str) -> tuple[AgentTy
     found = {**plugins.types(), own.name: (own, "kernel")}
     if plan.config.type not in found:
         what = f"unknown value {plan.config.type!r}{nearest(plan.config.type, found)}"
+        if plan.config.type in installed():
+            what = f"no enabled plugin gives the type {plan.config.type!r}; enable the plugin of that name"
         raise ConfigError([Problem(f"{where}.type", what)])
     return found[plan.config.type]
 
@@ -84,13 +87,20 @@ def delegate_actions(
     """Return an action for each agent that this one may delegate to.
 
     Raises:
-        ConfigError: there is no such agent; names the nearest.
+        ConfigError: there is no such agent, or two cannot be told apart; names the nearest.
     """
-    names, problems = plan.config.sub_agents, []
+    names, problems, known = plan.config.sub_agents, list[Problem](), dict[str, str]()
     for index, name in enumerate(names):
+        other = known.setdefault(tool_name(name), name)
         if name not in plans:
             what = f"there is no agent {name!r}{nearest(name, plans)}"
-            problems.append(Problem(f"{where}.sub_agents[{index}]", what))
+        elif name in names[:index]:
+            what = f"{name!r} is named twice"
+        elif other != name:
+            what = f"{other!r} and {name!r} would both be called delegate_to_{tool_name(name)}; rename one"
+        else:
+            continue
+        problems.append(Problem(f"{where}.sub_agents[{index}]", what))
     if problems:
         raise ConfigError(problems)
     return [

@@ -47,7 +47,7 @@ def _step(detail: RunDetail, step: StepRecord) -> None:
     for call in detail.action_calls:
         if call.step == step.number:
             _action_call(call, rows)
-    _below(detail, step)
+    _below(detail, detail.run.id, step.number)
     for row in rows:
         if row.kind not in {RowKind.ASSISTANT, RowKind.RESULT}:
             _block(f"  {row.kind.value} [{row.seq}]", _text(row))
@@ -58,11 +58,14 @@ def _step(detail: RunDetail, step: StepRecord) -> None:
     say(f"  usage: {_usage(step.usage)}{_lasted(step.started_at, step.ended_at)}")
 
 
-def _below(detail: RunDetail, step: StepRecord) -> None:
-    """Name the sub-agents' runs that a step started."""
+def _below(detail: RunDetail, run_id: str, step: int | None = None, depth: int = 1) -> None:
+    """Name the sub-agents' runs that a step started, each with those below it."""
     for child in detail.below:
-        if child.parent_step == step.number:
-            say(f"  below: run {child.id}, agent {child.agent}, {child.status.value}, {child.steps} steps")
+        if child.parent_run == run_id and step in {None, child.parent_step}:
+            where = "" if step is not None else f" of step {child.parent_step}"
+            what = f"run {child.id}{where}, agent {child.agent}, {child.status.value}, {child.steps} steps"
+            say(f"{'  ' * depth}below: {what}")
+            _below(detail, child.id, depth=depth + 1)
 
 
 def _why(detail: RunDetail, step: StepRecord) -> str:
@@ -131,6 +134,11 @@ def _end(detail: RunDetail) -> None:
         say_red(f"error: {run.error}")
     _block("answer", run.text)
     say(f"usage: {_usage(run.usage)} · {run.steps} steps · {len(detail.action_calls)} calls")
+    if detail.below:
+        everything = (run, *detail.below)
+        used = sum((each.usage for each in detail.below), run.usage)
+        steps = sum(each.steps for each in everything)
+        say(f"usage with all below: {_usage(used)} · {steps} steps · {len(everything)} runs")
 
 
 def _block(title: str, text: str, indent: int = 4) -> None:

@@ -145,7 +145,8 @@ class MessageRecord:
 class RunDetail:
     """A run with everything that is stored about it.
 
-    ``epoch_reason`` says why its prefix began; ``below`` are the runs of sub-agents that it started.
+    ``epoch_reason`` says why its prefix began; ``below`` are the runs of sub-agents that it
+    started, and of those that they started.
     """
 
     run: RunRecord

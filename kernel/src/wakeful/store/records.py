@@ -114,7 +114,9 @@ def get_run(conn: Connection, run_id: str) -> RunDetail | None:
         .where(a.run_id == run_id, or_(a.parent.is_(None), a.inner < INNER_CALLS))
         .order_by(a.step, a.index_, a.parent.is_not(None), a.inner)
     )
-    below = select(t.run).where(t.run.c.parent_run == run_id).order_by(t.run.c.started_at, t.run.c.id)
+    tree = select(t.run.c.id).where(t.run.c.parent_run == run_id).cte("below", recursive=True)
+    tree = tree.union_all(select(t.run.c.id).where(t.run.c.parent_run == tree.c.id))
+    below = select(t.run).where(t.run.c.id.in_(select(tree.c.id))).order_by(t.run.c.started_at, t.run.c.id)
     return RunDetail(
         run,
         _epoch_reason(conn, run),

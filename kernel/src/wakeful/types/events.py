@@ -1,4 +1,8 @@
-"""What a caller of ``app.stream`` sees, in the order it happens."""
+"""What a caller of ``app.stream`` sees, in the order it happens.
+
+A sub-agent's run has its own context and transcript, so what happens in it is not among the events of the run
+that delegates, which are the call and its result. What it asks people for is: ``RunEnded`` has it as pending.
+"""
 
 from __future__ import annotations
 
