@@ -86,6 +86,21 @@ def test_a_composed_schema_names_only_what_is_really_unknown() -> None:
     assert refused(act, "{}").code == "MISSING_ARGUMENT"
 
 
+def test_a_value_that_fits_no_branch_is_told_which_types_do() -> None:
+    branches = [{"type": "array", "items": {"type": "integer"}}, {"type": "string"}, {"$ref": "#/$defs/none"}]
+    act = of_schema(
+        {
+            "type": "object",
+            "$defs": {"none": {"type": "null"}},
+            "properties": {"items": {"anyOf": branches}},
+        }
+    )
+    wrong = refused(act, '{"items": {"a": 1}}')
+    assert "'items' must be an array or null or a string, not {\"a\":1}" in wrong.message
+    assert wrong.recovery is not None
+    assert wrong.recovery.invalid_params[0].expected_format == "array or null or string"
+
+
 def test_strings_within_strings_open_up_only_so_deep() -> None:
     tree = {"type": "object", "properties": {"n": {"$ref": "#/$defs/tree"}}}
     act = of_schema(

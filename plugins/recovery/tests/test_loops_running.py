@@ -218,16 +218,19 @@ def test_what_came_from_outside_makes_the_calls_and_the_whole_less_trusted(offic
     assert result.trust is Trust.UNTRUSTED
 
 
-def test_while_goes_through_pages_until_there_is_no_next(office: Office) -> None:
-    args = {
-        "action": "page",
-        "args": {"number": "last.result.next_page"},
-        "value": "last.result.next_page",
-        "operator": "is_not_empty",
-    }
+@pytest.mark.parametrize("place", ["last.result.next_page", "last.next_page"])
+def test_while_goes_through_pages_until_there_is_no_next(office: Office, place: str) -> None:
+    args = {"action": "page", "args": {"number": place}, "value": place, "operator": "is_not_empty"}
     played = loop(office, "while", args)
     assert office.done == [1, 2, 3, 4]
-    assert "while over last.result.next_page is_not_empty: 4 processed, 0 failed" in ended(played).text
+    assert f"while over {place} is_not_empty: 4 processed, 0 failed" in ended(played).text
+    assert "it ended as" not in ended(played).text
+
+
+def test_while_says_that_what_it_looks_at_is_not_there(office: Office) -> None:
+    args = {"action": "page", "value": "last.nextpage", "operator": "is_not_empty"}
+    text = ended(loop(office, "while", args)).text
+    assert "1 processed, 0 failed; it ended as last has no .nextpage; it has next_page," in text
 
 
 def test_while_stops_at_its_own_limit(office: Office) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from attrs import frozen
@@ -74,7 +74,7 @@ def explain(error: Any, schema: Mapping[str, Json]) -> Iterator[Finding]:
         for inner in branch:
             yield from explain(inner, schema)
     else:
-        yield _invalid(error, path)
+        yield _no_branch(error, schema, path) or _invalid(error, path)
 
 
 def report(tool: str, found: Sequence[Finding], valid_example: Json) -> ActionResult:
@@ -177,7 +177,7 @@ def _demand(kind: Any) -> str:
     if kind.name in limits:
         return limits[kind.name].format(kind.limit)
     if kind.name == "type":
-        return "be " + " or ".join(_ARTICLES.get(name, f"a {name}") for name in sorted(kind.types))
+        return _typed(kind.types)
     if kind.name == "format":
         return f"be a valid {kind.format}{_like(kind.format)}"
     if kind.name == "pattern":
@@ -224,6 +224,24 @@ def _branch_meant(error: Any, schema: Mapping[str, Json]) -> list[Any] | None:
         if wanted & ({kind} if isinstance(kind, str) else set(kind)):
             meant.append(list(errors))
     return min(meant, key=len, default=None)
+
+
+def _no_branch(error: Any, schema: Mapping[str, Json], path: list[Any]) -> Finding | None:
+    """Return what is wrong with a value of a type that no branch takes; None if that is not the matter."""
+    branches = schema_at(schema, path).get(error.kind.name) if error.kind.name in {"anyOf", "oneOf"} else ()
+    types: set[str] = set()
+    for branch in branches or ():
+        kind = resolve(branch, schema).get("type", ())
+        types |= {kind} if isinstance(kind, str) else set(kind)
+    if not types or json_type(error.instance) in types:
+        return None
+    reason = f"must {_typed(types)}, not {_echo(error.instance)}"
+    param = InvalidParam(_spell(path) or "arguments", reason, " or ".join(sorted(types)))
+    return Finding("INVALID_ARGUMENT", param)
+
+
+def _typed(types: Iterable[str]) -> str:
+    return "be " + " or ".join(_ARTICLES.get(name, f"a {name}") for name in sorted(types))
 
 
 def _spell(path: list[Any]) -> str:

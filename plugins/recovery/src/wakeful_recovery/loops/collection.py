@@ -56,7 +56,8 @@ async def collection_of(args: Mapping[str, Json], ctx: ActionContext, services: 
         return await _written(items, ctx)
     if (items is None) == (name is None):
         what = "expected either 'items' or 'from_action'"
-        raise ActionError("NO_COLLECTION", what, retryable=True)
+        advice = "Give one of them: the items, or the action whose list is gone through."
+        raise ActionError("NO_COLLECTION", what, retryable=True, suggestion=advice)
     if name is None:
         return Collection(iter(items or ()), f"items ({len(items or ()):,})")
     action = resolved(name, services.catalogue(ctx.run))

@@ -76,6 +76,14 @@ class Condition:
             left = None
         return OPERATORS[self.operator](left, _number(filled(self.operand, scope), left))
 
+    def missing(self, scope: Scope) -> str:
+        """Return why its place is not there; empty if it is."""
+        try:
+            filled(self.value, scope)
+        except ActionError as error:
+            return error.message
+        return ""
+
     def __str__(self) -> str:
         """Return it in words."""
         operand = "" if self.operator in ALONE else f" {canonical(self.operand)[:60]}"

@@ -36,7 +36,7 @@ GRACE = 60.0
 SHOWN_CHARS = 8_000
 
 _TEXT, _OBJECT = {"type": "string"}, {"type": "object"}
-_ITEMS = {"anyOf": [{"type": "array", "items": {}}, {"type": "string"}]}
+_ITEMS = {"type": ["array", "string"], "items": {}}
 _ACTION = "name of the action to run"
 _ARGS = (
     "its arguments; a text that is exactly item, item.path, index, last.path or payload.path stands for the "

@@ -80,20 +80,20 @@ class Runner:
         provenance: tuple[Provenance, ...] = ()
         while not tally.stopped:
             looked, _ = await standing(ctx, condition.places, missing_too=True)
-            if not condition.holds({**looked, "last": last, "index": index}, first=index == 0):
+            scope = {"last": last, "index": index}
+            if not condition.holds({**looked, **scope}, first=index == 0):
+                tally.ended = condition.missing({**looked, **scope})
                 break
             if index >= allowed or self._over(tally, index, ends):
                 tally.stopped = tally.stopped or f"at the limit of {allowed:,} iterations"
                 break
-            scope = {"last": last, "index": index}
             given = template if index else without_last(template)
             result = await self._one(ctx, action, given, scope, index, provenance)
             tally.count(index, result)
             trust = result.trust or Trust.TRUSTED
             if trust > max((each.trust for each in provenance), default=Trust.TRUSTED):
                 provenance = (Provenance("", "last", trust, result.source),)
-            last = {name: _value(value) for name, value in result.outputs.items()}
-            last |= {"success": result.success, "code": result.code}
+            last = _last(result)
             index += 1
         return tally.result(ctx, 0)
 
@@ -130,6 +130,14 @@ async def _some(running: dict[asyncio.Task[ActionResult], int], tally: Tally) ->
     done, _ = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
     for task in sorted(done, key=lambda each: running[each]):
         tally.count(running.pop(task), task.result())
+
+
+def _last(result: ActionResult) -> dict[str, Json]:
+    """Return what ``last`` is: the outputs, what is in the only one, and how it ended."""
+    outputs = {name: _value(value) for name, value in result.outputs.items()}
+    (only,) = outputs.values() if len(outputs) == 1 else (None,)
+    inside = only if isinstance(only, Mapping) else {}
+    return {**inside, **outputs, "success": result.success, "code": result.code}
 
 
 def _value(value: Json) -> Json:

@@ -7,8 +7,13 @@ from collections.abc import AsyncIterator, Mapping
 
 from attrs import define, field
 
-from wakeful.types import ActionContext, ActionResult, Called, Json, Spooled, Trust, canonical
+from wakeful.types import ActionContext, ActionResult, Called, ErrorRecovery, Json, Spooled, Trust, canonical
 
+#: What to do about a loop that failed.
+_ADVICE = {
+    "ALL_FAILED": "Correct what first_failures says, then call again.",
+    "STOPPED": "Look at what was done before you go on with the rest.",
+}
 #: Failed iterations that the aggregated result tells of one by one.
 TOLD = 10
 #: Characters of an iteration's arguments in its record.
@@ -23,6 +28,10 @@ class Tally:
         kind: ``for_each`` or ``while``.
         over: what the loop goes over, in words.
         most: failures after which it stops; 0 = none.
+
+    Attributes:
+        stopped: which limit ended it, if one did.
+        ended: what was not there, where that ended it.
     """
 
     kind: str
@@ -35,6 +44,7 @@ class Tally:
     trust: Trust = Trust.TRUSTED
     source: str = ""
     stopped: str = ""
+    ended: str = ""
 
     def count(self, index: int, result: ActionResult) -> None:
         """Count one iteration."""
@@ -65,6 +75,8 @@ class Tally:
         message = f"{self.kind} over {self.over}: {self.processed:,} processed, {self.failed:,} failed"
         if self.stopped:
             message += f"; stopped {self.stopped}"
+        elif self.ended:
+            message += f"; it ended as {self.ended}"
         outputs: dict[str, Json] = {}
         if self.failed:
             outputs["failures"] = dict(self.codes.most_common(TOLD))
@@ -75,7 +87,8 @@ class Tally:
         code = "STOPPED" if self.stopped else "PARTLY_FAILED" if self.failed else "SUCCESS"
         if not success and not self.stopped:
             code = "ALL_FAILED"
-        return ActionResult(success, code, message, outputs, self.trust, self.source)
+        recovery = None if success else ErrorRecovery(suggestion=_ADVICE[code])
+        return ActionResult(success, code, message, outputs, self.trust, self.source, recovery=recovery)
 
 
 async def _records(ctx: ActionContext, skipped: int) -> AsyncIterator[Json]:
