@@ -85,9 +85,10 @@ async def finish_calls(live: Live, planned: Sequence[Planned], work: Work, *, st
 
 async def _store(live: Live, planned: Sequence[Planned]) -> list[Planned]:
     run, agent = live.run, live.agent
-    # A call that must not run twice is on disk before it runs, whatever happens to the power.
-    once = any(item.result is None and not agent.actions[item.invocation.action].reruns for item in planned)
-    async with live.store.transaction(durable=once) as tx:
+    # On disk before anything changes, whatever happens to the power: were the plan lost, the model would be
+    # asked again, and call once more what must not be, or mean something else by the same key.
+    changes = any(item.result is None and agent.actions[item.invocation.action].changes for item in planned)
+    async with live.store.transaction(durable=changes) as tx:
         stored = await ask_people(agent, tx, run, planned)
         now = live.clock.now()
 

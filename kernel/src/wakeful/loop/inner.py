@@ -79,6 +79,7 @@ class Inner:
     _seen: deque[Invocation] = field(init=False, factory=lambda: deque(maxlen=SEEN))
     _given: dict[str, tuple[Provenance, ...]] = field(init=False, factory=dict)
     _writing: Writing = field(init=False)
+    _on_disk: bool = field(init=False, default=False)
 
     def __attrs_post_init__(self) -> None:
         self._writing = Writing(self.live)
@@ -190,7 +191,7 @@ class Inner:
         if item.result is None:
             live.within[inv.action] += 1
         if item.status == "held":
-            async with live.store.transaction(durable=True) as tx:
+            async with live.store.transaction() as tx:
                 (item,) = await ask_people(agent, tx, live.run, [item])
                 now = live.clock.now()
 
@@ -202,8 +203,11 @@ class Inner:
             if item.request is not None:
                 await live.emit(PersonAsked(live.run.id, item.request))
             return item
-        once = item.result is None and not agent.actions[inv.action].reruns
-        await self._writing.intent(item.columns(live.run, live.clock.now()), durable=once)
+        # As in a step of its own; but once the step is on disk, a call that runs again is the same call.
+        action = agent.actions[inv.action] if item.result is None else None
+        durable = action is not None and action.changes and not (self._on_disk and action.reruns)
+        self._on_disk = self._on_disk or durable
+        await self._writing.intent(item.columns(live.run, live.clock.now()), durable=durable)
         return item
 
     def _checked(self, inv: Invocation) -> Invocation:

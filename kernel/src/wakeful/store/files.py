@@ -216,11 +216,13 @@ class FileWriter:
             if not touched(path):
                 self._file.flush()
                 os.fsync(self._file.fileno())
+                fresh = not path.parent.exists()
                 path.parent.mkdir(parents=True, exist_ok=True)
                 if self._part is not None:
                     self._part.replace(path)
                     self._part = None
-                _sync(path.parent)
+                for folder in path.parents[: 3 if fresh else 1]:  # a new folder is an entry of another
+                    _sync(folder)
         except OSError as error:
             raise self._unwritable(error) from error
         self.abandon()

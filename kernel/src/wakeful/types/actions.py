@@ -222,9 +222,14 @@ class Action:
         return {param.name: param.role for param in self.params if param.role}
 
     @property
+    def changes(self) -> bool:
+        """Whether a call may change something, here or elsewhere."""
+        return self.effect not in {Effect.READ, Effect.FETCH}
+
+    @property
     def reruns(self) -> bool:
         """Whether an interrupted call may simply run again (else it is a *once* action)."""
-        return self.idempotent or self.effect in {Effect.READ, Effect.FETCH}
+        return self.idempotent or not self.changes
 
 
 @frozen
