@@ -98,6 +98,10 @@ def test_an_object_that_does_not_parse_is_repaired() -> None:
         '{"actions": [{"name": "stock", "args": {"item": "lamp"}}]}',
         '{"message": "", "next": {"type": "chat", "actions": [{"name": "stock", "args": {}}]}}',
         "{}",
+        act("", ("stock", {"item": "lamp"})) + chat("Both at once."),
+        '{"message": "", "next": {"type": "actions", "actions": [{"name": "stock", "args": {"item": NaN}}]}}',
+        '{"next": {"type": "actions", "actions": [{"name": "stock", "args": {"item": 1e400}}]}}',
+        '{"message": "", "next": ' + "[" * 20_000 + "]" * 20_000 + "}",
     ],
 )
 def test_a_cut_or_formless_answer_does_nothing_and_is_asked_for_again(cut: str) -> None:

@@ -70,29 +70,41 @@ def _object(text: str) -> Mapping[str, Json]:
     for candidate in (text.strip(), _unfenced(text)):
         try:
             value = json.loads(candidate)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         return _formed(value)
-    if not _balanced(_unfenced(text)):
+    objects = _objects(_unfenced(text))
+    if objects is None:
         # A library would close what was cut, and run an action with half of its arguments.
         raise FormError(f"the answer is cut or unbalanced; {_EXPECTED}")
+    if objects > 1:  # it would take one and drop the others
+        raise FormError(f"the answer holds {objects} objects; {_EXPECTED}")
     from json_repair import repair_json
 
-    return _formed(repair_json(_unfenced(text), return_objects=True))
+    try:
+        return _formed(repair_json(_unfenced(text), return_objects=True))
+    except RecursionError:
+        raise FormError(f"the answer is nested too deeply; {_EXPECTED}") from None
 
 
 _EXPECTED = "it must be one JSON object with the keys message and next, and nothing else"
 
 
 def _formed(value: Json) -> Mapping[str, Json]:
-    if isinstance(value, dict) and ("message" in value or "next" in value):
-        return value
-    raise FormError(f"the answer has another form; {_EXPECTED}")
+    if not isinstance(value, dict) or not ("message" in value or "next" in value):
+        raise FormError(f"the answer has another form; {_EXPECTED}")
+    try:
+        canonical(value)
+    except ValueError:
+        raise FormError("the answer holds NaN or an infinite number, which JSON does not have") from None
+    except RecursionError:
+        raise FormError(f"the answer is nested too deeply; {_EXPECTED}") from None
+    return value
 
 
-def _balanced(text: str) -> bool:
-    """Whether every bracket and every string that begins also ends."""
-    depth, inside, escaped = 0, False, False
+def _objects(text: str) -> int | None:
+    """Return how many objects stand side by side; None if a bracket or a string that begins does not end."""
+    depth, found, inside, escaped = 0, 0, False, False
     for sign in text:
         if inside:
             inside = sign != '"' or escaped
@@ -100,10 +112,11 @@ def _balanced(text: str) -> bool:
         elif sign == '"':
             inside, escaped = True, False
         elif sign in "{[":
+            found += sign == "{" and not depth
             depth += 1
         elif sign in "}]":
             depth -= 1
-    return depth == 0 and not inside
+    return found if depth == 0 and not inside else None
 
 
 def _unfenced(text: str) -> str:
