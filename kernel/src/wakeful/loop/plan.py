@@ -24,7 +24,6 @@ from wakeful.types import (
     Judgement,
     PluginError,
     Run,
-    Tx,
     Verdict,
     canonical,
     clean,
@@ -33,6 +32,8 @@ from wakeful.types import (
 
 if TYPE_CHECKING:
     from datetime import datetime
+
+    from wakeful.store.transaction import Transaction
 
 #: Verdicts that hold a call for a person when an approvals plugin is there.
 HOLDING = frozenset({Verdict.STAGE, Verdict.REQUIRE_APPROVAL})
@@ -208,10 +209,12 @@ def planned_as(agent: BuiltAgent, judged: Judged) -> Planned:
     return Planned(judged, "held" if held else "denied", result)
 
 
-async def ask_people(agent: BuiltAgent, tx: Tx, run: Run, planned: Sequence[Planned]) -> list[Planned]:
+async def ask_people(
+    agent: BuiltAgent, tx: Transaction, run: Run, planned: Sequence[Planned]
+) -> list[Planned]:
     """Store a request for each held call, in the transaction that stores the plan.
 
-    A request that cannot be stored denies its call.
+    A request that cannot be stored denies its call and leaves nothing behind.
     """
     out: list[Planned] = []
     for item in planned:
@@ -219,7 +222,8 @@ async def ask_people(agent: BuiltAgent, tx: Tx, run: Run, planned: Sequence[Plan
             out.append(item)
             continue
         try:
-            request = await agent.approvals.ask(tx, run, item.invocation, item.judged.to_ask)
+            async with tx.savepoint():
+                request = await agent.approvals.ask(tx, run, item.invocation, item.judged.to_ask)
         except Exception as error:  # noqa: BLE001  (whatever a plugin raises, the call must not run)
             reason = f"the request could not be stored ({type(error).__name__}: {error})"
             out.append(evolve(item, status="denied", result=failure("POLICY_DENIED", reason)))
