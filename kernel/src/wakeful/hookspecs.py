@@ -25,7 +25,7 @@ event
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from typing import Any, Protocol, TypeVar
 
@@ -226,6 +226,17 @@ class AgentHooks(Protocol):
         """Name ways in which a turn decides its next step; ``type = "…"`` chooses one.
 
         Merged by name; two of one name stop the agent and name both plugins. The kernel has ``loop``.
+        """
+
+    @_hook(Kind.DECLARE)
+    def agent_warnings(self, agent: AgentView, actions: Mapping[str, Action]) -> Sequence[str]:
+        """Name what a careful owner should know of the plugin's settings for this agent, one sentence each.
+
+        Asked when somebody looks, as ``wakeful doctor`` does. None means nothing.
+
+        Args:
+            agent: the agent.
+            actions: what it may call, by tool name.
         """
 
     @_hook(Kind.EVENT)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from attrs import frozen
 
 from wakeful.app.definition import Blueprint
+from wakeful.app.warnings import warnings
 from wakeful.loop.agent import BuiltAgent
 from wakeful.types import Effect, Limits, Profile, Trust
 
@@ -68,30 +69,5 @@ def report(agent: BuiltAgent, plan: Blueprint) -> AgentReport:
         slots={slot: agent.plugins.slot_owner(slot) or "kernel" for slot in SLOTS},
         limits=agent.view.limits,
         prefix=agent.declared_digest,
-        warnings=tuple(_warnings(agent, plan)),
+        warnings=warnings(agent, plan),
     )
-
-
-def _warnings(agent: BuiltAgent, plan: Blueprint) -> list[str]:
-    found = []
-    window = agent.view.profile.window
-    if plan.config.context_tokens > window:
-        given = f"context_tokens = {plan.config.context_tokens:,}"
-        found.append(f"{given} is above the window of {agent.view.model}, {window:,}: the window counts")
-    for pattern, override in sorted(plan.config.action_overrides.items()):
-        if override.output_trust not in {None, Trust.UNTRUSTED}:
-            label = override.output_trust.label if override.output_trust is not None else ""
-            found.append(f'action."{pattern}" sets output_trust = "{label}": what it returns is believed')
-    risky = sorted(n for n, a in agent.actions.items() if a.effect in {Effect.EXTERNAL, Effect.FETCH})
-    outside = sorted(n for n, a in agent.actions.items() if a.output_trust is not Trust.TRUSTED)
-    if risky and not agent.plugins.impls("policy_verdict"):
-        found.append(
-            f"no plugin judges calls, and these can reach outside or cannot be undone: {', '.join(risky)}"
-        )
-    if outside and agent.plugins.slot_owner("result_envelope") is None:
-        found.append(f"no plugin marks outside text as data; it comes from: {', '.join(outside)}")
-    if agent.approvals is not None and not agent.view.approvers:
-        found.append("approvers names nobody: only an assignee, or an asker where a rule says so, can decide")
-    if agent.approvals is None and agent.plugins.impls("policy_verdict"):
-        found.append("no plugin stores approvals: whatever needs one is denied")
-    return found

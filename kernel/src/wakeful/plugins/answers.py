@@ -46,7 +46,7 @@ _FIELDS: dict[type, dict[str, type]] = {
     Judgement: {"verdict": Verdict, "reason": str, "code": str, "fallback": bool},
 }
 #: Values with a class of their own; everything else is a protocol, and any object with its members will do.
-_VALUES = (Action, Fragment, Judgement, Lineage, Section)
+_VALUES = (Action, Fragment, Judgement, Lineage, Section, str)
 
 
 def many(answer: object, wanted: type[_T]) -> tuple[_T, ...]:

@@ -240,6 +240,14 @@ class AgentPlugins(Registry):
         check_unique(found, "agent type", lambda each: each.name)
         return {each.name: (each, plugin) for plugin, each in found}
 
+    def warnings(self, agent: AgentView, actions: Mapping[str, Action]) -> tuple[tuple[str, str], ...]:
+        """Return (plugin, sentence) for what plugins want the owner to know, in the order of the plugins.
+
+        Raises:
+            PluginError: a plugin failed.
+        """
+        return tuple(self.merged("agent_warnings", {"agent": agent, "actions": actions}, str))
+
     async def turn_ended(self, run: Run, answer: Answer) -> tuple[PluginError, ...]:
         """Tell the plugins, one after the other in the order of the file, and return what failed."""
         failures: list[PluginError] = []

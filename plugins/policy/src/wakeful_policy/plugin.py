@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from wakeful.hookspecs import hookimpl
-from wakeful.types import Action, Invocation, Judgement, Run, Services
+from wakeful.types import Action, Invocation, Judgement, Run, Services, nearest
 from wakeful_policy.rules import Rules
 from wakeful_policy.settings import PolicySettings
 
@@ -31,3 +33,15 @@ class Policy:
     def policy_verdict(self, run: Run, proposal: Invocation, action: Action) -> Judgement:
         """Return the verdict of the most specific rule, or of the default."""
         return self._rules.judgement(action, proposal.args, run.now)
+
+    @hookimpl
+    def agent_warnings(self, actions: Mapping[str, Action]) -> Sequence[str]:
+        """Name the rules that are about no action of the agent, such as those with a mistyped name."""
+        found = []
+        for known in self._rules.all:
+            if not any(map(known.names, actions.values())):
+                hint = nearest(known.exact, actions) if known.exact else ""
+                found.append(
+                    f"rule {known.number} ({known.rule.about}) is about no action of this agent{hint}"
+                )
+        return found

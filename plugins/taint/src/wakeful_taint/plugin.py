@@ -79,6 +79,17 @@ class Taint:
         self._repeats.note(run, proposal)
         return judgement
 
+    @hookimpl
+    def agent_warnings(self, actions: Mapping[str, Action]) -> Sequence[str]:
+        """Say what waits for a person because no site is trusted."""
+        pages = [n for n, a in actions.items() if a.effect is Effect.FETCH or a.tier >= ON_PAGES]
+        if self._settings.trusted_sites or not pages:
+            return ()
+        more = f" and {len(pages) - NAMED} more" if len(pages) > NAMED else ""
+        named = ", ".join(sorted(pages)[:NAMED]) + more
+        asked = "once outside text was read, a person is asked about every page"
+        return (f"trusted_sites is empty: {asked}: {named}",)
+
     def decision(
         self, run: Run, proposal: Invocation, action: Action, earlier: Sequence[Invocation]
     ) -> Decision:
