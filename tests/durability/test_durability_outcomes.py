@@ -6,7 +6,7 @@ import asyncio
 import json
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,21 +15,17 @@ from sqlalchemy import select
 
 import wakeful
 from tests.durability.children import fork
-from tests.durability.databases import VARIABLE, WITHOUT, OnPostgresql
-from tests.toys import Desk as Toy
 from wakeful import ActionContext, Agent, App, action
 from wakeful.app.items import cancelling
 from wakeful.runtime import EmbeddedRuntime, owner_name
 from wakeful.store.engine import Store
-from wakeful.store.maintain import upgrade
 from wakeful.store.records import list_runs
 from wakeful.store.tables import action_call, message
 from wakeful.store.verify import verify
 from wakeful.system import SystemClock
 from wakeful.testing import ScriptedModel, say
 from wakeful.testing.catalogue import actions
-from wakeful.types import ApprovalRequest, Invocation, Judgement, Priority, Run, RunStatus, Tx, WorkItem
-from wakeful_policy.approvals.tables import LINEAGE
+from wakeful.types import Priority, RunStatus, WorkItem
 
 FLOW = """
 answer = "All is paid."
@@ -47,21 +43,6 @@ for_each = "payload.sums"
 action = "pay"
 args = { euros = "item" }
 """
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    if request.param == "sqlite":
-        yield f"sqlite:///{tmp_path / 'wakeful.db'}"
-        return
-    if VARIABLE not in os.environ:
-        pytest.skip(WITHOUT)
-    server = OnPostgresql.of_environment()
-    made = server.make("outcomes")
-    upgrade(made, (LINEAGE,))
-    yield made
-    server.drop("outcomes")
-    server.close()
 
 
 class Desk:
@@ -206,24 +187,3 @@ async def test_a_run_that_is_cancelled_afterwards_asks_as_well(url: str, tmp_pat
         assert (f"{run.id}/1/0/1", {"euros": 2}) in lost
         assert [(each.key, each.args) for each in await app.approvals.list()] == lost
     assert desk.paid.read_text().split().count("2") == 1
-
-
-class Clumsy(Toy):
-    """Stores half of each request, and then something that the database refuses."""
-
-    async def ask(self, tx: Tx, run: Run, inv: Invocation, judgement: Judgement) -> ApprovalRequest:
-        await super().ask(tx, run, inv, judgement)
-        return await super().ask(tx, run, inv, judgement)
-
-
-async def test_a_request_that_the_database_refuses_denies_its_call_alone(url: str, tmp_path: Path) -> None:
-    desk = Desk(url, tmp_path)
-    model = ScriptedModel([say(calls=[("pay", {"euros": 100}), ("pay", {"euros": 1})]), "I could not."])
-    agent = Agent(model=model, actions=desk.actions()[:1], plugins=[Clumsy], store=url)
-    async with wakeful.open(agent) as app:
-        answer = await app.send("agent", "Pay", conversation="c")
-        assert (answer.status, answer.pending, answer.error) == (RunStatus.COMPLETED, (), "")
-        query = select(action_call.c.status).order_by(action_call.c.key)
-        assert await app.store.read(lambda conn: conn.execute(query).scalars().all()) == ["denied", "done"]
-        assert await app.approvals.list() == ()
-    assert desk.paid.read_text() == "1 "

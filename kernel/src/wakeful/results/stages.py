@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from contextlib import nullcontext
 
 from attrs import evolve
 
@@ -49,14 +50,15 @@ async def apply_stages(
 ) -> ActionResult:
     """Run ``stages`` in their order; a stage may worsen trust, never better it.
 
-    A stage that raises fails this result alone, with the code ``STAGE_FAILED``; an error of the
-    store itself passes through, since the transaction is lost with it.
+    A stage that raises fails this result alone, with the code ``STAGE_FAILED``, and what it wrote is undone;
+    an error of the store itself passes through, since the transaction is lost with it.
     """
     for stage in stages:
         try:
-            changed = await stage.apply(ctx, action, result)
-            if not isinstance(changed, ActionResult):
-                raise TypeError(f"expected an ActionResult, got a {type(changed).__name__}")
+            async with ctx.tx.savepoint() if ctx.tx else nullcontext():
+                changed = await stage.apply(ctx, action, result)
+                if not isinstance(changed, ActionResult):
+                    raise TypeError(f"expected an ActionResult, got a {type(changed).__name__}")
         except WakefulError as error:
             if isinstance(error, PluginError):
                 return _failed(result, str(error))

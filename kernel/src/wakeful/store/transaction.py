@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextma
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from sqlalchemy import Connection, Engine, Executable
+from sqlalchemy import Connection, Engine, Executable, NestedTransaction
 
 from wakeful.types.errors import StoreError
 
@@ -62,6 +62,8 @@ class Transaction:
         self._has_turn = False
         self._opened = ExitStack()
         self.connection: Connection | None = None
+        self._guarded = False
+        self._nested: NestedTransaction | None = None
         self._over = False
 
     async def run(self, fn: Callable[[Connection], T]) -> T:
@@ -74,12 +76,10 @@ class Transaction:
         async with self._hop:
             if self._over:
                 raise StoreError(f"{self._store.target.label}: this transaction is over")
-            if self.connection is not None:
-                return await self._store.on_writer(partial(fn, self.connection))
             if not self._has_turn:
                 await self._turn.enter_async_context(self._store.turn())
                 self._has_turn = True
-            return await self._store.on_writer(lambda: fn(self._begin()))
+            return await self._store.on_writer(lambda: fn(self._ready()))
 
     async def conclude(self, fn: Callable[[Connection], T]) -> T:
         """Run ``fn`` as the last of this transaction; nothing may follow.
@@ -101,14 +101,23 @@ class Transaction:
 
     @asynccontextmanager
     async def savepoint(self) -> AsyncIterator[None]:
-        """Undo what the block wrote, and only that, when it raises; the transaction goes on."""
-        nested = await self.run(lambda connection: connection.begin_nested())
+        """Undo what the block wrote, and only that, when it raises; the transaction goes on.
+
+        It begins with the block's first statement: a block without one costs nothing. One at a time.
+        """
+        self._guarded = True
         try:
             yield
         except BaseException:
-            await self._store.on_writer(nested.rollback, certain=True)
+            if (nested := self._unguarded()) is not None:
+                await self._store.on_writer(nested.rollback, certain=True)
             raise
-        await self._store.on_writer(nested.commit, certain=True)
+        if (nested := self._unguarded()) is not None:
+            await self._store.on_writer(nested.commit, certain=True)
+
+    def _unguarded(self) -> NestedTransaction | None:
+        nested, self._nested, self._guarded = self._nested, None, False
+        return nested
 
     async def finish(self, error: BaseException | None) -> None:
         """Commit, or roll back because of ``error``; give the turn to the next."""
@@ -124,6 +133,12 @@ class Transaction:
         self._over, self.connection = True, None
         self._store.transactions.discard(self)
         self._opened.__exit__(type(error) if error else None, error, None)
+
+    def _ready(self) -> Connection:
+        connection = self.connection or self._begin()
+        if self._guarded and self._nested is None:
+            self._nested = connection.begin_nested()
+        return connection
 
     def _begin(self) -> Connection:
         with ExitStack() as stack:

@@ -20,6 +20,8 @@ from wakeful.types.transcript import Row
 from wakeful.types.view import Rewrites
 
 if TYPE_CHECKING:
+    from contextlib import AbstractAsyncContextManager
+
     from sqlalchemy import Executable
 
 
@@ -98,6 +100,10 @@ class Tx(Protocol):
 
     async def all(self, statement: Executable) -> Sequence[Any]:
         """Run a statement and return its rows."""
+        ...
+
+    def savepoint(self) -> AbstractAsyncContextManager[None]:
+        """Undo what the block wrote, and only that, when it raises; one at a time, and each stage has one."""
         ...
 
 
