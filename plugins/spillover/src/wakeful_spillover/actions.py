@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from attrs import evolve
 
 from wakeful.tools.declare import action
-from wakeful.types import Action, ActionContext, ActionError, ActionResult, Effect, Param, Services, Trust
+from wakeful.types import Action, ActionContext, ActionError, ActionResult, Effect, Param, Trust
 from wakeful_spillover.answers import answer
 from wakeful_spillover.conditions import Filter
 from wakeful_spillover.describe import names, outline
@@ -17,7 +17,7 @@ from wakeful_spillover.engine import Engine
 from wakeful_spillover.jobs import Job, Runner
 from wakeful_spillover.pipeline import STEPS, Flow, Step, table_answer, wrong
 from wakeful_spillover.rows import Aggregate, Question, plan
-from wakeful_spillover.shelf import find
+from wakeful_spillover.shelf import Reads, find
 from wakeful_spillover.sources import PREPARE_S, Sources
 from wakeful_spillover.tables import Stored
 from wakeful_spillover.texts import Grep, Text, by_number, grep, matching
@@ -33,7 +33,7 @@ _TIMEOUT_S = PREPARE_S + 60.0
 class Questions:
     """Answers questions about the artifacts of a conversation. One for each plugin instance."""
 
-    def __init__(self, services: Services, engine: Engine, runner: Runner, sources: Sources) -> None:
+    def __init__(self, services: Reads, engine: Engine, runner: Runner, sources: Sources) -> None:
         self._services, self._engine, self._runner, self._sources = services, engine, runner, sources
 
     def actions(self) -> Sequence[Action]:

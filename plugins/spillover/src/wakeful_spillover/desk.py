@@ -41,7 +41,7 @@ class Desk:
         self._engine = Engine(MEMORY_MB)
         runner = Runner(SECONDS)
         self.sources = Sources(self._engine, runner)
-        self.questions = Questions(self, self._engine, runner, self.sources)  # type: ignore[arg-type]  # reads only
+        self.questions = Questions(self, self._engine, runner, self.sources)
         self.engine, self.runner = self._engine, runner
 
     @property
@@ -60,7 +60,7 @@ class Desk:
             NotFoundError: it is not there; names those that are.
         """
         try:
-            return await find(self, conversation, handle)  # type: ignore[arg-type]  # reads only
+            return await find(self, conversation, handle)
         except ActionError as error:
             await self.check(conversation)
             advice = error.recovery.suggestion if error.recovery else ""

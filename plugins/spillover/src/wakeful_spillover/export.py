@@ -103,7 +103,7 @@ def _parquet(job: Job, engine: Engine, sources: Sources, files: Files, found: St
     try:
         with engine.cursor(job, files) as cursor:
             source = sources.relation(job, cursor, files, found)
-            select = f"SELECT {', '.join(shown)} FROM ({source.sql}) ORDER BY rn"  # noqa: S608  # quoted
+            select = f"SELECT {', '.join(shown)} FROM ({source.sql}) ORDER BY rn"
             cursor.execute(f"COPY ({select}) TO {quoted(str(inside))} (FORMAT parquet)")
         shutil.move(inside, part)
     finally:

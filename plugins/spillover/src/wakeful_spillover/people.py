@@ -39,7 +39,7 @@ def list_artifacts(file: Path, conversation: str, *, as_json: bool) -> int:
         rows = await desk.read(query(conversation))
         if not rows:
             await desk.check(conversation)
-        return [load(row._mapping) for row in rows]  # noqa: SLF001  # SQLAlchemy's public way
+        return [load(row) for row in rows]
 
     found = _with(file, work)
     if as_json:
@@ -59,7 +59,7 @@ def show_artifact(file: Path, conversation: str, handle: str, *, as_json: bool) 
         found = await desk.find(conversation, handle)
         if found.kind == "media":
             return found, None
-        wanted = Wanted((), False, (), (), (), (), "$" if found.kind == "json" else "", "", 0, 1, PREVIEW)  # noqa: FBT003  # plain fields
+        wanted = Wanted(path="$" if found.kind == "json" else "", limit=PREVIEW)
         return found, await _asked(desk, found, conversation, wanted)
 
     found, preview = _with(file, work)

@@ -118,7 +118,7 @@ class Flow:
         if step.limit is not None:
             whole = made.relation
             limited = Relation(
-                f"SELECT * FROM ({whole.sql}) ORDER BY rn LIMIT {max(0, int(step.limit))}",  # noqa: S608
+                f"SELECT * FROM ({whole.sql}) ORDER BY rn LIMIT {max(0, int(step.limit))}",
                 whole.params,
                 whole.columns,
             )

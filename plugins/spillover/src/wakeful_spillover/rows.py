@@ -92,7 +92,7 @@ def plan(source: Relation, ask: Question) -> Plan:
     """
     condition = where(source, ask.filters, ask.match)
     rows = Relation(
-        f"SELECT * FROM ({source.sql}) WHERE {condition.sql}",  # noqa: S608  # names are positions, values parameters
+        f"SELECT * FROM ({source.sql}) WHERE {condition.sql}",
         (*source.params, *condition.params),
         source.columns,
     )
@@ -106,9 +106,9 @@ def plan(source: Relation, ask: Question) -> Plan:
     by = ", ".join([*order, "rn"])
     number = f"row_number() OVER (ORDER BY {by})" if order else "rn"
     return Plan(
-        Relation(f"SELECT {shown}, {number} AS rn FROM ({rows.sql})", rows.params, columns),  # noqa: S608
-        Relation(f"SELECT {shown} FROM ({rows.sql}) ORDER BY {by} LIMIT ? OFFSET ?", rows.params, columns),  # noqa: S608
-        Relation(f"SELECT count(*) FROM ({rows.sql})", rows.params, ()),  # noqa: S608
+        Relation(f"SELECT {shown}, {number} AS rn FROM ({rows.sql})", rows.params, columns),
+        Relation(f"SELECT {shown} FROM ({rows.sql}) ORDER BY {by} LIMIT ? OFFSET ?", rows.params, columns),
+        Relation(f"SELECT count(*) FROM ({rows.sql})", rows.params, ()),
     )
 
 
@@ -121,18 +121,18 @@ def _grouped(rows: Relation, ask: Question) -> Plan:
     shown = ", ".join(f"{field.sql} AS c{place}" for place, field in enumerate([*groups, *figures]))
     keys = ", ".join(str(place + 1) for place in range(len(groups)))
     grouping = f" GROUP BY {keys}" if groups else ""
-    inner = Relation(f"SELECT {shown} FROM ({rows.sql}){grouping}", rows.params, columns)  # noqa: S608
+    inner = Relation(f"SELECT {shown} FROM ({rows.sql}){grouping}", rows.params, columns)
     order = [_order(inner, text) for text in ask.sort]
     by = ", ".join([*order, *(f"c{place} NULLS LAST" for place in range(len(groups)))]) or "c0"
     wanted = [_position(columns, name) for name in ask.columns] or list(range(len(columns)))
     picked = ", ".join(f"c{place} AS c{at}" for at, place in enumerate(wanted))
     kept = tuple(columns[place] for place in wanted)
-    numbered = f"SELECT *, row_number() OVER (ORDER BY {by}) AS rn FROM ({inner.sql})"  # noqa: S608
-    whole = f"SELECT {picked}, rn FROM ({numbered})"  # noqa: S608
+    numbered = f"SELECT *, row_number() OVER (ORDER BY {by}) AS rn FROM ({inner.sql})"
+    whole = f"SELECT {picked}, rn FROM ({numbered})"
     return Plan(
         Relation(whole, rows.params, kept),
-        Relation(f"SELECT {picked} FROM ({inner.sql}) ORDER BY {by} LIMIT ? OFFSET ?", rows.params, kept),  # noqa: S608
-        Relation(f"SELECT count(*) FROM ({inner.sql})", rows.params, ()),  # noqa: S608
+        Relation(f"SELECT {picked} FROM ({inner.sql}) ORDER BY {by} LIMIT ? OFFSET ?", rows.params, kept),
+        Relation(f"SELECT count(*) FROM ({inner.sql})", rows.params, ()),
         _skipped(rows, aggregates) if any(item.column for item in aggregates) else None,
         tuple(field.name for field in figures),
         bool(groups),
@@ -143,7 +143,7 @@ def _skipped(rows: Relation, aggregates: Sequence[Aggregate]) -> Relation:
     counts = ", ".join(
         f"count(*) - count({_operand(rows, item)})" if item.column else "0" for item in aggregates
     )
-    return Relation(f"SELECT {counts} FROM ({rows.sql})", rows.params, ())  # noqa: S608
+    return Relation(f"SELECT {counts} FROM ({rows.sql})", rows.params, ())
 
 
 def _operand(rows: Relation, item: Aggregate) -> str:

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import TYPE_CHECKING, Any, Protocol
 
 from attrs import evolve, frozen
 from sqlalchemy import Select, case, func, insert, select, update
 
 from wakeful.store.contents import keep
 from wakeful.store.tables import action_call
-from wakeful.types import ActionError, Services, Trust, Tx, canonical
+from wakeful.types import ActionError, Files, Trust, Tx, canonical
 from wakeful_spillover.handles import handle, number_of
 from wakeful_spillover.settings import SpilloverSettings
 from wakeful_spillover.shape import Shape
 from wakeful_spillover.tables import PLAIN, Stored, artifact, load
+
+if TYPE_CHECKING:
+    from sqlalchemy import Executable
 
 #: Bytes from which a content goes to the file store; below, it is in the table. From the specification.
 FILE_BYTES = 50_000
@@ -42,6 +46,19 @@ class Origin:
     source: str
     now: datetime
     replaces: str = ""
+
+
+class Reads(Protocol):
+    """What questions need of an agent's services; see :class:`wakeful.types.Services`."""
+
+    @property
+    def files(self) -> Files:
+        """Return where large contents are."""
+        ...
+
+    async def read(self, statement: Executable) -> Sequence[Any]:
+        """Run a SELECT on the store and return its rows."""
+        ...
 
 
 class QuotaError(Exception):
@@ -127,7 +144,7 @@ def _stored(number: int, found: Shape, origin: Origin, name: str, version: int) 
 
 async def _again(tx: Tx, origin: Origin, number: int) -> Stored:
     mine = (artifact.c.conversation_id == origin.conversation) & (artifact.c.number == number)
-    known = load((await tx.all(select(artifact).where(mine)))[0]._mapping)  # noqa: SLF001  (SQLAlchemy's public way)
+    known = load((await tx.all(select(artifact).where(mine)))[0])
     if origin.trust <= known.trust:
         return known
     worse = {"trust": int(origin.trust), "source": origin.source}
@@ -143,7 +160,7 @@ def query(conversation: str) -> Select[tuple[object, ...]]:
     return select(*columns).select_from(joined).where(mine).order_by(artifact.c.number)
 
 
-async def find(services: Services, conversation: str, written: str) -> Stored:
+async def find(services: Reads, conversation: str, written: str) -> Stored:
     """Return the artifact of a handle as a model wrote it.
 
     Raises:
@@ -153,7 +170,7 @@ async def find(services: Services, conversation: str, written: str) -> Stored:
     if number is not None:
         rows = await services.read(query(conversation).where(artifact.c.number == number))
         if rows:
-            return load(rows[0]._mapping)  # noqa: SLF001  (SQLAlchemy's public way to a row as a mapping)
+            return load(rows[0])
     count = select(func.max(artifact.c.number)).where(artifact.c.conversation_id == conversation)
     last = (await services.read(count))[0][0] or 0
     known = [f"[{handle(each)}]" for each in range(1, last + 1)]

@@ -60,7 +60,7 @@ class Sources:
             path = quoted(str(files.derived(found.ref, "parquet").absolute()))
             names = ", ".join(f"c{place}" for place in range(len(found.columns)))
             sql = (
-                f"SELECT {names}, file_row_number + 1 AS rn FROM read_parquet({path}, file_row_number = true)"  # noqa: S608
+                f"SELECT {names}, file_row_number + 1 AS rn FROM read_parquet({path}, file_row_number = true)"
             )
             return Relation(sql, (), found.columns)
         if found.form == "records":
@@ -174,7 +174,7 @@ def loaded(cursor: Any, lines: Sequence[str], columns: Sequence[tuple[str, str]]
     source = "(SELECT unnest(?::JSON[]) AS json)"
     cursor.execute(f"CREATE TEMP TABLE {name} AS {_pointed(source, columns)}", [list(lines)])
     names = ", ".join(f"c{place}" for place in range(len(columns)))
-    return Relation(f"SELECT {names}, rowid + 1 AS rn FROM {name}", (), tuple(columns))  # noqa: S608  # made here
+    return Relation(f"SELECT {names}, rowid + 1 AS rn FROM {name}", (), tuple(columns))
 
 
 def wrong_kind(found: Stored, wanted: str) -> ActionError:
@@ -196,7 +196,7 @@ def _reading(content: Path, columns: Sequence[tuple[str, str]]) -> str:
     types = ", ".join(f"{quoted(name)}: {quoted(TYPES[kind])}" for name, kind in columns)
     read = f"read_json({quoted(str(content))}, format = 'newline_delimited', columns = {{{types}}}"
     shown = ", ".join(f'"{_doubled(name)}" AS c{place}' for place, (name, _) in enumerate(columns))
-    return f"SELECT {shown} FROM {read}, maximum_object_size = {OBJECT})"  # noqa: S608  # quoted
+    return f"SELECT {shown} FROM {read}, maximum_object_size = {OBJECT})"
 
 
 def _pointed(source: str, columns: Sequence[tuple[str, str]]) -> str:
@@ -209,7 +209,7 @@ def _pointed(source: str, columns: Sequence[tuple[str, str]]) -> str:
         shown.append(f"{taken} AS c{place - 1}")
     listed = f"[{', '.join(pointers)}]"
     both = f"json_extract_string(json, {listed}) AS texts, json_extract(json, {listed}) AS values"
-    return f"SELECT {', '.join(shown)} FROM (SELECT {both} FROM {source})"  # noqa: S608  # quoted
+    return f"SELECT {', '.join(shown)} FROM (SELECT {both} FROM {source})"
 
 
 def _doubled(name: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -16,6 +15,7 @@ from sqlalchemy import (
     Index,
     Integer,
     MetaData,
+    Row,
     Table,
     Text,
     UniqueConstraint,
@@ -138,8 +138,9 @@ class Stored:
         return Artifact(self.handle, self.kind, self.action, self.size, rows, self.trust, self.version)
 
 
-def load(row: Mapping[str, Any]) -> Stored:
+def load(row: Row[Any]) -> Stored:
     """Return the artifact of a row of the table."""
-    columns = tuple((name, kind) for name, kind in json.loads(row["columns"]))
-    plain = {name: row[name] for name in PLAIN}
-    return Stored(**plain, columns=columns, trust=Trust(row["trust"]), seq=row.get("seq") or 0)
+    values = row._mapping  # noqa: SLF001  (SQLAlchemy's public way to a row as a mapping)
+    columns = tuple((name, kind) for name, kind in json.loads(values["columns"]))
+    plain: dict[str, Any] = {name: values[name] for name in PLAIN}
+    return Stored(**plain, columns=columns, trust=Trust(values["trust"]), seq=values.get("seq") or 0)

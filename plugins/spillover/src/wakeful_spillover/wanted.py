@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 from attrs import frozen
 
@@ -15,17 +15,17 @@ from wakeful_spillover.rows import Aggregate, AggregateOp
 class Wanted:
     """What ``wakeful artifacts query`` was asked."""
 
-    where: tuple[str, ...]
-    any: bool
-    columns: tuple[str, ...]
-    group_by: tuple[str, ...]
-    aggregates: tuple[str, ...]
-    sort: tuple[str, ...]
-    path: str
-    grep: str
-    context: int
-    start: int
-    limit: int
+    where: tuple[str, ...] = ()
+    any: bool = False
+    columns: tuple[str, ...] = ()
+    group_by: tuple[str, ...] = ()
+    aggregates: tuple[str, ...] = ()
+    sort: tuple[str, ...] = ()
+    path: str = ""
+    grep: str = ""
+    context: int = 0
+    start: int = 1
+    limit: int = 50
 
 
 def filter_of(text: str) -> Filter:
@@ -44,7 +44,7 @@ def filter_of(text: str) -> Filter:
     if op == "is_null":
         return Filter(column, "is_null", value.lower() != "false")
     listed: Any = [part.strip() for part in value.split(",")] if op in {"in", "between"} else value
-    return Filter(column, op, listed)  # type: ignore[arg-type]  # one of the words of Op
+    return Filter(column, cast("Op", op), listed)
 
 
 def aggregate_of(text: str) -> Aggregate:
@@ -57,4 +57,4 @@ def aggregate_of(text: str) -> Aggregate:
     ops = get_args(AggregateOp)
     if op not in ops:
         raise ConfigError([Problem("--aggregate", f"{op!r} is not known{nearest(op, ops)}")])
-    return Aggregate(op, column.strip())  # type: ignore[arg-type]  # one of the words of AggregateOp
+    return Aggregate(cast("AggregateOp", op), column.strip())
