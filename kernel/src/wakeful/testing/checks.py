@@ -22,7 +22,11 @@ SETTLING = 0.2
 #: Characters on both sides of the first difference that a message shows.
 AROUND = 40
 
-_VIEW = AgentView("agent", "scripted:any", Profile("scripted"), Limits())
+#: What declare and slot hooks are asked with, by the names of their arguments.
+_ASKED: Mapping[str, object] = {
+    "agent": AgentView("agent", "scripted:any", Profile("scripted"), Limits()),
+    "actions": {},
+}
 
 
 def answers(subject: Subject, plugin: object) -> list[Any]:
@@ -31,7 +35,8 @@ def answers(subject: Subject, plugin: object) -> list[Any]:
     for name, kind in subject.hooks(plugin).items():
         if kind in {Kind.DECLARE, Kind.SLOT}:
             hook = getattr(plugin, name)
-            found.append(hook(_VIEW) if "agent" in inspect.signature(hook).parameters else hook())
+            takes = inspect.signature(hook).parameters
+            found.append(hook(**{arg: value for arg, value in _ASKED.items() if arg in takes}))
     return found
 
 
