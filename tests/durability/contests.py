@@ -195,29 +195,41 @@ CONTESTS: dict[str, Callable[[World, int], Found]] = {
     "cancels": cancels,
     "outages": outages,
 }
+#: How much of each: stalled processes, turns that two processes want, deciders, rounds of cancelling, and how
+#: many seconds the server is away.
+FULL = {"stalls": 100, "turns": 1000, "deciders": 20, "cancels": 40, "outages": 30}
 
 
 def main() -> int:
-    """Play a contest; exit code 1 if anything was wrong."""
+    """Play one contest or all; exit code 1 if anything was wrong."""
     parser = argparse.ArgumentParser(prog="python -m tests.durability.contests")
-    parser.add_argument("contest", choices=CONTESTS)
+    parser.add_argument("contest", choices=[*CONTESTS, "all"], nargs="?", default="all")
     parser.add_argument("--on", choices=("sqlite", "postgresql"), default="sqlite")
-    parser.add_argument("--count", type=int, default=5)
+    parser.add_argument("--count", type=int, help="how much of it; otherwise the full count of each")
     args = parser.parse_args()
-    with TemporaryDirectory(prefix="wakeful-contest-") as name:
-        folder = Path(name)
-        databases: Databases = OnSqlite(folder) if args.on == "sqlite" else OnPostgresql.of_environment()
+    names = [name for name in CONTESTS if args.contest in {name, "all"}]
+    if args.on == "sqlite" and args.contest == "all":
+        names.remove("outages")  # there is no server
+    wrong = False
+    for name in names:
+        found = _played(name, args.on, FULL[name] if args.count is None else args.count)
+        print(json.dumps(found, indent=1), flush=True)
+        wrong = wrong or bool(found["problems"])
+    return 1 if wrong else 0
+
+
+def _played(name: str, on: str, count: int) -> Found:
+    with TemporaryDirectory(prefix="wakeful-contest-") as made:
+        folder = Path(made)
+        databases: Databases = OnSqlite(folder) if on == "sqlite" else OnPostgresql.of_environment()
         try:
             began = time.monotonic()
-            url = databases.make("contest") + ("?timeout=2" if args.on == "postgresql" else "")
-            world = World(url, Effects(folder / "effects"))
-            found = CONTESTS[args.contest](world, args.count)
-            found |= {"on": args.on, "seconds": round(time.monotonic() - began, 1)}
+            url = databases.make("contest") + ("?timeout=2" if on == "postgresql" else "")
+            found = CONTESTS[name](World(url, Effects(folder / "effects")), count)
             databases.drop("contest")
         finally:
             databases.close()
-    print(json.dumps(found, indent=1))
-    return 1 if found["problems"] else 0
+    return {"contest": name, "on": on, **found, "seconds": round(time.monotonic() - began, 1)}
 
 
 if __name__ == "__main__":

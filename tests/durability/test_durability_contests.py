@@ -10,11 +10,9 @@ import sys
 import pytest
 
 from tests.counts import examples
+from tests.durability.contests import FULL
 from tests.durability.databases import VARIABLE, WITHOUT
 
-#: How much of each contest: stalled processes, turns that two processes want, deciders, rounds of cancelling,
-#: and how many seconds the server is away.
-FULL = {"stalls": 100, "turns": 1000, "deciders": 20, "cancels": 40, "outages": 30}
 #: Those that are the same in everyday runs.
 ALWAYS = {"deciders"}
 
