@@ -9,6 +9,7 @@ from attrs import field, frozen
 from wakeful import ActionContext, ActionError, ActionResult, action, hookimpl
 from wakeful.types import (
     Action,
+    Fragment,
     Invocation,
     Judgement,
     Run,
@@ -16,8 +17,9 @@ from wakeful.types import (
     Services,
     Verdict,
     near,
+    nearest,
 )
-from wakeful_agents.skills.folders import FILE, FILE_CHARS, Skill, read_skills
+from wakeful_agents.skills.folders import FILE, Skill, read_skills
 
 #: Place of the catalogue among the static sections: after the instructions.
 ORDER = 60
@@ -51,7 +53,8 @@ class Skills:
         Raises:
             ConfigError: with everything that is wrong with them.
         """
-        self._trust = settings.output_trust
+        self._trust, self._services = settings.output_trust, services
+        self._reported = set[str]()
         self._skills = read_skills(settings.folders, services.folder)
         self._locks: dict[str, tuple[str, ...]] = {}
         for skill in self._skills.values():
@@ -92,6 +95,16 @@ class Skills:
         return [load_skill]
 
     @hookimpl
+    async def prompt_context(self, run: Run) -> Sequence[Fragment]:
+        """Add nothing; say once which locks mean nothing: an action may come and go with its server."""
+        known = self._services.catalogue(run)
+        for name in sorted(self._locks.keys() - known.keys() - self._reported):
+            self._reported.add(name)
+            where = ", ".join(f"{skill}/{FILE}" for skill in self._locks[name])
+            self._services.report(f"{where}: actions: no action is named {name!r} now{nearest(name, known)}")
+        return ()
+
+    @hookimpl
     def policy_verdict(self, run: Run, proposal: Invocation) -> Judgement | None:
         """Refuse an action whose skill has not been read; nothing declared changes for it."""
         skills = self._locks.get(proposal.action)
@@ -117,19 +130,16 @@ class Skills:
 
 def _file(skill: Skill, name: str) -> str:
     """Return the text of a file of a skill; nothing outside of its folder is read."""
-    files = skill.files()
-    if name not in files:
+    try:
+        text = skill.read(name)
+    except ValueError as error:
+        raise ActionError("UNREADABLE", f"{name[:80]} {error}") from None
+    if text is None:
+        files = skill.files()
         raise ActionError(
             "NO_SUCH_FILE",
             f"the skill {skill.name} has no file {name[:80]!r}",
             retryable=True,
             suggested=near(name, files) or files[:5],
         )
-    path = (skill.folder / name).resolve()
-    if skill.folder.resolve() not in path.parents:
-        raise ActionError("NO_SUCH_FILE", f"{name} leads out of the skill's folder")
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
-        raise ActionError("UNREADABLE", f"{name} is not UTF-8 text beside {FILE}") from None
-    return text[:FILE_CHARS]
+    return text
