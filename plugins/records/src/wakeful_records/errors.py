@@ -29,7 +29,8 @@ _KNOWN: dict[str, tuple[str, bool | None, str]] = {
     "REFERENCE_CONSTRAINT": (
         "a reference is broken: the record referred to does not exist, or this one is still referred to",
         None,
-        "Read the entity's references with describe_entity and check that the referenced record exists.",
+        "A record that is referred to has to exist: look it up first. "
+        "One that others refer to goes after them: change or delete those first.",
     ),
     "NOT_NULL": ("a required value is missing", None, "Give every column that may not be null."),
     "CHECK": ("a rule of the database refuses the values", None, "Use values that satisfy the rule."),
