@@ -19,13 +19,17 @@ from wakeful_records.database import Database, parse_url
 URL = os.environ.get("WAKEFUL_TEST_MARIADB", "")
 pytestmark = pytest.mark.skipif(not URL, reason="WAKEFUL_TEST_MARIADB is not set")
 
-DROP = ["DROP VIEW IF EXISTS good_client", *(f"DROP TABLE IF EXISTS {name}" for name in ("client", "wages"))]
+DROP = [
+    "DROP VIEW IF EXISTS good_client, copied_client",
+    *(f"DROP TABLE IF EXISTS {name}" for name in ("client", "wages")),
+]
 SETUP = [
     """CREATE TABLE client (id bigint AUTO_INCREMENT PRIMARY KEY, name varchar(80) NOT NULL, ssn text,
     credit decimal(10, 2), since date, seen datetime(6), data json, photo blob, active boolean DEFAULT true,
     level enum('new', 'old') DEFAULT 'new', token uuid, tax decimal(10, 2) AS (credit * 0.2) STORED)""",
     "CREATE TABLE wages (id int PRIMARY KEY, salary text)",
     "CREATE VIEW good_client AS SELECT id, name FROM client WHERE credit > 50",
+    "CREATE VIEW copied_client AS SELECT id AS number, concat(ssn, '!') AS secret FROM client",
     """INSERT INTO client (name, ssn, credit, since, seen, data, photo) VALUES
     ('Ana', 'TOPSECRET-1', 120.5, '2024-01-31', '2026-01-02 03:04:05', '{"x": 1}', x'0001'),
     ('Bo', 'TOPSECRET-2', 10, NULL, NULL, NULL, NULL)""",
@@ -64,7 +68,7 @@ async def database(server: Any, tmp_path: Path) -> AsyncIterator[Database]:
 async def test_mariadb_types_become_json(server: Any) -> None:
     listed = (await server("list_entities")).outputs["entities"]
     shown = {item["name"]: item["writable"] for item in listed if "client" in item["name"]}
-    assert shown == {"client": True, "good_client": False}
+    assert shown == {"client": True, "copied_client": False, "good_client": False}
     assert "wages" not in [item["name"] for item in listed]
     assert (await server("get_record", entity="client", id=1)).outputs["record"] == {
         "id": 1,
@@ -85,6 +89,11 @@ async def test_mariadb_types_become_json(server: Any) -> None:
     assert columns["tax"]["generated"] is True
     assert columns["id"]["default"] == "auto"
     assert "ssn" not in columns
+
+
+async def test_mariadb_views_do_not_pass_hidden_columns_on(server: Any) -> None:
+    copied = await server("run_query", sql="SELECT * FROM copied_client ORDER BY number")
+    assert copied.outputs == {"rows": [{"number": 1}, {"number": 2}]}
 
 
 async def test_mariadb_writing(server: Any) -> None:

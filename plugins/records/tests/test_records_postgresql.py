@@ -31,6 +31,8 @@ CREATE TABLE orders (id serial PRIMARY KEY, customer_id bigint NOT NULL REFERENC
     tax numeric GENERATED ALWAYS AS (total * 0.2) STORED);
 CREATE TABLE payroll (id int PRIMARY KEY, salary text);
 CREATE VIEW good_customer AS SELECT id, name FROM customer WHERE credit > 50;
+CREATE VIEW copied AS SELECT c.id AS number, upper(c.ssn) || '!' AS secret FROM (SELECT * FROM customer) c;
+CREATE MATERIALIZED VIEW kept AS SELECT ssn AS number FROM customer;
 CREATE FUNCTION grab() RETURNS text LANGUAGE sql VOLATILE AS 'SELECT salary FROM records_test.payroll';
 CREATE FUNCTION ssn_of(customer) RETURNS text LANGUAGE sql AS 'SELECT $1.ssn';
 CREATE SEQUENCE counter;
@@ -77,7 +79,12 @@ async def database(server: Any, tmp_path: Path) -> AsyncIterator[Database]:
 
 async def test_postgresql_types_become_json(server: Any) -> None:
     listed = await server("list_entities")
-    assert [item["name"] for item in listed.outputs["entities"]] == ["customer", "good_customer", "orders"]
+    assert [item["name"] for item in listed.outputs["entities"]] == [
+        "copied",
+        "customer",
+        "good_customer",
+        "orders",
+    ]
     record = (await server("get_record", entity="customer", id=1)).outputs["record"]
     token = record.pop("token")
     assert len(token) == 36
@@ -102,6 +109,12 @@ async def test_postgresql_types_become_json(server: Any) -> None:
     assert columns["customer_id"]["references"] == "customer.id"
     assert columns["id"]["default"] == "auto"
     assert described.outputs["rows"] == 2
+
+
+async def test_postgresql_views_do_not_pass_hidden_columns_on(server: Any) -> None:
+    copied = await server("run_query", sql="SELECT * FROM copied ORDER BY number")
+    assert copied.outputs == {"rows": [{"number": 1}, {"number": 2}]}
+    assert (await server("run_query", sql="SELECT * FROM kept")).code == "UNKNOWN_ENTITY"
 
 
 async def test_postgresql_writing(server: Any) -> None:

@@ -72,7 +72,6 @@ def _authorised(
     # Compiled once before: the first use of a virtual table looks to the judge like a write.
     connection.exec_driver_sql(f"EXPLAIN {sql}", execution_options={"no_parameters": True}).close()
     driver: Any = connection.connection.driver_connection
-    views = {name.casefold() for name, entity in catalogue.entities.items() if entity.view}
 
     def judge(action: int, first: str | None, second: str | None, _: str | None, inside: str | None) -> int:
         if action in _READING:
@@ -81,7 +80,7 @@ def _authorised(
             return sqlite3.SQLITE_OK  # full-text indexes ask whether another connection has written
         if action != sqlite3.SQLITE_READ or first is None:
             return sqlite3.SQLITE_DENY
-        if (inside or "").casefold() in views:
+        if (inside or "").lower() in catalogue.within:
             return sqlite3.SQLITE_OK  # the owner's view decides what it shows
         hidden = (
             first.casefold().startswith("sqlite_")

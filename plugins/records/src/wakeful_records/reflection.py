@@ -8,7 +8,9 @@ from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.engine.reflection import ObjectKind
+from sqlalchemy.exc import SQLAlchemyError
 
+from wakeful_records.database import DIALECTS
 from wakeful_records.schema import Catalogue, Entity, Field
 from wakeful_records.settings import RecordsSettings, matches
 
@@ -47,10 +49,9 @@ def reflect(connection: sa.Connection, settings: RecordsSettings) -> Catalogue:
     visible = [
         name for name in sorted(columns) if not matches(name, settings.hidden_tables) and name not in internal
     ]
+    hidden, within = _hidden(inspector, columns, views, settings)
     shown = {
-        name: [
-            item for item in columns[name] if not matches(f"{name}.{item['name']}", settings.hidden_columns)
-        ]
+        name: [item for item in columns[name] if (name.lower(), item["name"].lower()) not in hidden]
         for name in visible
     }
     entities = {}
@@ -72,7 +73,35 @@ def reflect(connection: sa.Connection, settings: RecordsSettings) -> Catalogue:
             writable=name not in views and matches(name, settings.writable_tables),
             partial=len(shown[name]) < len(columns[name]),
         )
-    return Catalogue(schema=schema, entities=entities)
+    return Catalogue(schema=schema, entities=entities, within=within)
+
+
+def _hidden(
+    inspector: sa.Inspector, columns: Mapping[str, Any], views: Iterable[str], settings: RecordsSettings
+) -> tuple[frozenset[tuple[str, str]], frozenset[str]]:
+    """Return (table, column) in lower case of what is hidden, also in views, and ``Catalogue.within``."""
+    names = {table: [str(item["name"]) for item in items] for table, items in columns.items()}
+    hidden = frozenset(
+        (table.lower(), name.lower())
+        for table, items in names.items()
+        for name in items
+        if matches(f"{table}.{name}", settings.hidden_columns)
+    )
+    definitions = {view: _definition(inspector, view) for view in views if view in names}
+    within = frozenset(view.lower() for view in definitions)
+    if not definitions or not (hidden or settings.hidden_tables):
+        return hidden, within
+    from wakeful_records.views import common_tables, derived
+
+    dialect = DIALECTS[inspector.dialect.name][0]
+    return hidden | derived(definitions, names, hidden, dialect), within | common_tables(definitions, dialect)
+
+
+def _definition(inspector: sa.Inspector, view: str) -> str | None:
+    try:
+        return inspector.get_view_definition(view)
+    except SQLAlchemyError:  # the account may not see it
+        return None
 
 
 def _internal(connection: sa.Connection) -> frozenset[str]:

@@ -92,10 +92,18 @@ class Entity:
 
 @frozen(eq=False)
 class Catalogue:
-    """All visible entities, by name, and the schema they are in."""
+    """What the agent may see of a database.
+
+    Args:
+        schema: the one that the entities are in.
+        entities: all that are visible, by name.
+        within: the names, in lower case, by which SQLite says that a view reads: views, and the common
+            tables of their definitions.
+    """
 
     schema: str
     entities: Mapping[str, Entity]
+    within: frozenset[str] = frozenset()
 
     def find(self, written: str) -> Entity | None:
         """Return the entity that is meant, with or without its schema, or None."""
