@@ -31,6 +31,7 @@ def test_help_imports_nothing_heavy_and_no_plugin(console: Console) -> None:
 def test_no_command_prints_the_help(wakeful: Wakeful) -> None:
     assert wakeful().out == wakeful("--help").out
     assert "resume" in wakeful("runs").out
+    assert "wait until it has ended." in " ".join(wakeful("runs").out.split())
 
 
 def test_version(wakeful: Wakeful) -> None:

@@ -11,7 +11,7 @@ from attrs import define, evolve, field, frozen
 from wakeful.app.definition import Blueprint
 from wakeful.app.kinds import Delegate, delegate_actions, hidden_actions, references_of, type_of
 from wakeful.app.overrides import overridden
-from wakeful.app.plugins import Ambient, Platform, collected, instance, placed, settings_of
+from wakeful.app.plugins import Ambient, Platform, collected, instance, placed, placed_at, settings_of
 from wakeful.app.references import given_actions, meant_by
 from wakeful.loop.agent import BuiltAgent
 from wakeful.loop.prefix import configuration
@@ -149,14 +149,8 @@ class Builder:
             raise ConfigError(problems)
         return _Made(hooks, instances, services)
 
-    def _placed(self, problems: Iterable[Problem], where: str) -> list[Problem]:
-        """Return the problems with their place in the configuration in front, unless they name it already."""
-        return [
-            problem
-            if problem.where.startswith((f"{self.where}agents.", self.where or "agents."))
-            else evolve(problem, where=f"{where}: {problem.where}" if problem.where else where)
-            for problem in problems
-        ]
+    def _placed(self, problems: Iterable[Problem], place: str) -> list[Problem]:
+        return placed_at(problems, place, self.where)
 
     def _services(self, name: str) -> PluginServices:
         services = self.ambient.services(name)

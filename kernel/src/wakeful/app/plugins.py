@@ -106,6 +106,22 @@ def collected(problems: list[Problem]) -> Iterator[None]:
         problems += error.problems
 
 
+def placed_at(problems: Iterable[Problem], place: str, where: str) -> list[Problem]:
+    """Return problems with their place in the configuration in front, unless they name it already.
+
+    Args:
+        problems: what is wrong.
+        place: whose problems they are, e.g. ``wakeful.toml: agents.desk``.
+        where: names the configuration in problems.
+    """
+    return [
+        problem
+        if problem.where.startswith((f"{where}agents.", where or "agents."))
+        else evolve(problem, where=f"{place}: {problem.where}" if problem.where else place)
+        for problem in problems
+    ]
+
+
 def placed(problems: Iterable[Problem], agent: AgentConfig, plugin: str, where: str) -> list[Problem]:
     """Return problems of an agent's settings for a plugin, each where its key stands in the file.
 

@@ -224,7 +224,7 @@ def db_clean(
     file: File = DEFAULT_FILE,
     json: AsJson = False,
 ) -> int:
-    """Remove large contents that no conversation keeps, e.g. after a crash."""
+    """Remove large contents that no conversation keeps, as a crash leaves them."""
     from wakeful.cli.keeping import clean
 
     return clean(file, grace, as_json=json)

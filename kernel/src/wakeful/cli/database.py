@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from attrs import field, frozen
 
-from wakeful.app.plugins import Ambient, Platform
+from wakeful.app.plugins import Ambient, Platform, placed_at
 from wakeful.config import AppConfig
 from wakeful.store.connect import check_path, reader_engine, writer_engine
 from wakeful.store.errors import translate
@@ -56,10 +56,12 @@ def brought(config: AppConfig) -> Brought:
     where = f"{config.path.name}: " if config.path else ""
     ambient = Ambient(SystemClock(), SystemIds(), config.folder, config.secrets)
     platform = Platform(ambient, config.plugins, where)
+    problems: list[Problem] = []
     for agent in config.agents.values():
         platform.take(agent.plugins)
-    problems = [problem for found in platform.problems.values() for problem in found]
-    return Brought(tuple(platform.hooks.lineages()), tuple(problems))
+        found = [each for name in agent.plugins for each in platform.problems.get(name, ())]
+        problems += placed_at(found, f"{where}agents.{agent.name}", where)
+    return Brought(tuple(platform.hooks.lineages()), tuple(dict.fromkeys(problems)))
 
 
 def absent(target: Target) -> bool:

@@ -94,7 +94,8 @@ def _model_call(asked: ModelCallRecord) -> None:
     elif texts:
         _block(f"  {what}{stop}", "\n\n".join(texts))
     else:
-        say(f"  {what}{stop}: {f'{len(calls)} calls, no text' if calls else 'nothing'}")
+        count = f"{len(calls)} call{'s' * (len(calls) > 1)}, no text"
+        say(f"  {what}{stop}: {count if calls else 'nothing'}")
     if blocks:
         say(f"    with {len(blocks)} block{'s' * (len(blocks) > 1)} of {', '.join(sorted(set(blocks)))}")
 

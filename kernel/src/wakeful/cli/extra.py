@@ -33,6 +33,12 @@ class Commands(TyperGroup):
             raise no_command(ctx.command_path, args[0], self.list_commands(ctx))
         return super().resolve_command(ctx, args)
 
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the commands with their first sentences, whole."""
+        del ctx
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, each.get_short_help_str(120)) for name, each in self.commands.items()])
+
 
 class RootCommands(Commands):
     """The commands of wakeful, then those of installed plugins, which are listed from metadata only."""
@@ -68,10 +74,7 @@ class RootCommands(Commands):
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write wakeful's commands, then those of plugins with what their metadata says."""
-        del ctx
-        own = [(name, command.get_short_help_str(120)) for name, command in self.commands.items()]
-        with formatter.section("Commands"):
-            formatter.write_dl(own)
+        super().format_commands(ctx, formatter)
         others = {entry.name: entry.summary for entry in self.brought if entry.name not in self.commands}
         if others:
             with formatter.section("Commands of installed plugins"):
