@@ -166,7 +166,7 @@ class Player:
 
         def read(conn: Any) -> Any:
             sent = conn.exec_driver_sql(query, (conversation, run.epoch.id)).scalar()
-            return with_transcript(conn, evolve(run, rows=(), kept=()), live.agent.rewriters), load_sent(sent)
+            return with_transcript(conn, evolve(run, rows=(), kept=()), live.agent), load_sent(sent)
 
         stored, sent = await self.app.store.read(read)
         if (stored.rows, stored.kept, sent) != (run.rows, run.kept, run.previous):
