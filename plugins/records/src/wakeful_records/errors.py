@@ -29,7 +29,7 @@ _KNOWN: dict[str, tuple[str, bool | None, str]] = {
     "REFERENCE_CONSTRAINT": (
         "a reference is broken: the record referred to does not exist, or this one is still referred to",
         None,
-        "Look up whether the record referred to exists; change or delete first what still refers to this one.",
+        "Check that the record referred to exists; change or delete first what still refers to this one.",
     ),
     "NOT_NULL": ("a required value is missing", None, "Give every column that may not be null."),
     "CHECK": ("a rule of the database refuses the values", None, "Use values that satisfy the rule."),
