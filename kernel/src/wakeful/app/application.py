@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import inspect
 import logging
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from attrs import evolve
-from sqlalchemy import select
 
 from wakeful.app.approvals import ApprovalDesk
 from wakeful.app.background import Background, of_agent
 from wakeful.app.build import Builder
 from wakeful.app.definition import Agent, Blueprint
 from wakeful.app.delegation import Delegation
-from wakeful.app.desk import Input
+from wakeful.app.desk import Input, known_run
 from wakeful.app.engine import Engine
 from wakeful.app.plugins import Ambient, Platform
 from wakeful.app.report import AgentReport, report
@@ -31,8 +29,6 @@ from wakeful.loop.live import EmitEvent
 from wakeful.runtime import EmbeddedRuntime, owner_name
 from wakeful.store.contents import forget_conversation
 from wakeful.store.engine import Store
-from wakeful.store.records import run_ids
-from wakeful.store.tables import run as run_table
 from wakeful.system import SystemClock, SystemIds
 from wakeful.types import (
     ActionChange,
@@ -49,6 +45,7 @@ from wakeful.types import (
     Problem,
     Reply,
     Run,
+    WorkRuntime,
     nearest,
 )
 
@@ -71,14 +68,16 @@ class App:
         agents: the agents that could be built, by name.
     """
 
-    def __init__(self, store: Store, ambient: Ambient, plans: Mapping[str, Blueprint], where: str) -> None:
+    def __init__(
+        self, store: Store, ambient: Ambient, plans: Mapping[str, Blueprint], where: str, runtime: WorkRuntime
+    ) -> None:
         """Keep what :func:`open` made; agents are built by it."""
         self.store = store
         self.agents: dict[str, BuiltAgent] = {}
         self._ambient, self._plans, self._where = ambient, plans, where
         self._problems: dict[str, tuple[Problem, ...]] = {}
         self._background = Background(ambient.clock)
-        self.runtime = EmbeddedRuntime(store, ambient.clock, owner_name())
+        self.runtime = runtime
         self._engine = Engine(store, ambient, self.runtime, self._agent)
         self._delegation = Delegation(self._engine)
         self.approvals = ApprovalDesk(self.agents, store, self._engine.desk)
@@ -202,7 +201,7 @@ class App:
         return await self._engine.turn(given, emit)
 
     async def _resume(self, run_id: str, emit: EmitEvent) -> Answer:
-        found = await self._find(run_id)
+        found = await known_run(self.store, run_id)
         self._agent(found.agent)
         return await self._engine.resume(run_id, found.conversation_id, emit)
 
@@ -217,15 +216,6 @@ class App:
             msg = f"run {run.id} is not in progress in this process"
             raise NotFoundError(msg)
         return await side_question(live, kind, text, alone=alone)
-
-    async def _find(self, run_id: str) -> Any:
-        query = select(run_table.c.agent, run_table.c.conversation_id).where(run_table.c.id == run_id)
-        found = await self.store.read(lambda conn: conn.execute(query).first())
-        if found is None:
-            known = await self.store.read(lambda conn: run_ids(conn, 200))
-            msg = f"there is no run {run_id!r}{nearest(run_id, known, limit=3)}"
-            raise NotFoundError(msg)
-        return found
 
     def _known(self, agent: str) -> None:
         if agent not in self._plans:
@@ -280,6 +270,7 @@ async def open(  # noqa: A001  (the name users type: wakeful.open)
     ids: IdSource | None = None,
     model: Model | None = None,
     concurrency: int = CONCURRENCY,
+    runtime: Callable[[Store, Clock], WorkRuntime] | None = None,
 ) -> AsyncIterator[App]:
     """Open the agents of a file, or one written in Python.
 
@@ -292,6 +283,7 @@ async def open(  # noqa: A001  (the name users type: wakeful.open)
         ids: where ids come from; default: the machine.
         model: a model object that every agent asks instead of its own, e.g. a scripted one.
         concurrency: runs at once in this process; more wait their turn.
+        runtime: makes what executes the work; default: the embedded one, whose queue is in the database.
 
     Raises:
         ConfigError: the file is missing or wrong; holds every problem.
@@ -308,7 +300,8 @@ async def open(  # noqa: A001  (the name users type: wakeful.open)
     lineages = platform.hooks.lineages()
     url, files = config.store.url, config.store.files_folder
     store = await Store.open(url, lineages=lineages, clock=ambient.clock, files=files)
-    app = App(store, ambient, plans, where)
+    made = runtime(store, ambient.clock) if runtime else EmbeddedRuntime(store, ambient.clock, owner_name())
+    app = App(store, ambient, plans, where, made)
     try:
         builder = Builder(ambient, platform, store, app.ask, where, plans, app.delegate)
         app._build(builder)  # noqa: SLF001  (made here)

@@ -9,22 +9,25 @@ from functools import partial
 from typing import Any, Protocol, runtime_checkable
 
 from attrs import field, frozen
-from sqlalchemy import Connection, Executable, bindparam, insert, select, update
+from sqlalchemy import Connection, Executable, bindparam, delete, insert, select, update
 
 from wakeful.store.engine import Store
 from wakeful.store.prepared import Prepared
+from wakeful.store.records import run_ids
 from wakeful.store.tables import run
 from wakeful.store.work import inbox, outbox, work_item
 from wakeful.types import (
     Claim,
     FencedError,
     Json,
+    NotFoundError,
     RunStatus,
     WorkItem,
     WorkRuntime,
     canonical,
     clean,
     clean_text,
+    nearest,
 )
 
 #: Outbox rows that are sent in one go.
@@ -132,12 +135,27 @@ class Desk:
         while rows := await self.store.read(_unsent):
             for row in rows:
                 await self.runtime.submit(_item(json.loads(row.item)))
-            sent = update(outbox).where(outbox.c.id.in_([row.id for row in rows])).values(sent=1)
+            sent = delete(outbox).where(outbox.c.id.in_([row.id for row in rows]))
             await self.store.write(partial(_execute, sent))
 
     async def withdraw(self, run_id: str) -> bool:
         """Take back an input whose run has not begun; False if it has."""
         return await self.store.write(lambda conn: take(conn, run_id))
+
+
+async def known_run(store: Store, run_id: str) -> Any:
+    """Return agent and conversation of a run.
+
+    Raises:
+        NotFoundError: there is none; names the nearest.
+    """
+    query = select(run.c.agent, run.c.conversation_id).where(run.c.id == run_id)
+    found = await store.read(lambda conn: conn.execute(query).first())
+    if found is None:
+        known = await store.read(lambda conn: run_ids(conn, 200))
+        msg = f"there is no run {run_id!r}{nearest(run_id, known, limit=3)}"
+        raise NotFoundError(msg)
+    return found
 
 
 def _item(stored: dict[str, Json]) -> WorkItem:

@@ -6,20 +6,12 @@ import random
 from datetime import timedelta
 from functools import partial
 
-import pytest
-
 from wakeful.testing.runtime_world import RuntimeChecks, World, check
 from wakeful.types import WorkRuntime, WorkStatus
 
 S = WorkStatus
 #: Seconds by which "just before" is before.
 JUST = 0.001
-
-
-def alone(runtime: WorkRuntime) -> None:
-    """Skip a check that needs two runtimes on one queue where there cannot be two."""
-    if not runtime.caps.cross_process:
-        pytest.skip("this runtime serves its queue alone")
 
 
 class TimerChecks(RuntimeChecks):
@@ -87,7 +79,6 @@ class LeaseChecks(RuntimeChecks):
     async def test_one_that_stands_still_loses_its_items(self, world: World) -> None:
         """Another executes them as the next attempt, and how the first one ended changes nothing."""
         one = await world.runtime()
-        alone(one)
         await one.submit(world.item("a", wait=True, stalls=True))
         await world.at(one, "a", S.RUNNING)
         world.stall(one)
@@ -111,7 +102,6 @@ class LeaseChecks(RuntimeChecks):
     async def test_one_that_works_keeps_its_items(self, world: World) -> None:
         """However long it takes, while others look on."""
         one = await world.runtime()
-        alone(one)
         await world.runtime()
         await one.submit(world.item("a", wait=True))
         await world.at(one, "a", S.RUNNING)
@@ -126,7 +116,6 @@ class LeaseChecks(RuntimeChecks):
     async def test_an_item_that_is_lost_on_every_attempt_is_given_up(self, world: World) -> None:
         """It may be what ends its processes."""
         first = await world.runtime()
-        alone(first)
         await first.submit(world.item("a", wait=True))
         runtime: WorkRuntime = first
         for attempt in range(1, self.most_attempts + 1):
