@@ -15,7 +15,7 @@ from wakeful import ActionResult, Agent, action, hookimpl
 from wakeful.config import load_config
 from wakeful.loop.transcript import load_rows
 from wakeful.store.tables import action_call, run
-from wakeful.testing import Gate, ScriptedModel, say
+from wakeful.testing import FakeClock, Gate, ScriptedModel, say
 from wakeful.types import (
     Action,
     ConfigError,
@@ -155,6 +155,21 @@ async def test_a_sub_agents_own_limit_ends_it_alone() -> None:
         answer = await app.send("top", "Go")
         assert (await result_of(app)).code == "SUB_AGENT_LIMIT"
     assert answer.text == "Went on."
+
+
+async def test_the_time_is_shared_too() -> None:
+    gate, clock = Gate(), FakeClock()
+    subject = top([kid(say("x", wait=gate))], say(calls=[ask()]), "Never.", limits=Limits(seconds=5))
+    async with wakeful.open(subject, clock=clock) as app:
+        task = asyncio.ensure_future(app.send("top", "Go"))
+        await gate.reached()
+        clock.advance(5.5)
+        answer = await task
+        ends = select(run.c.status, run.c.error).where(run.c.agent == "kid")
+        below = await app.store.read(lambda conn: tuple(conn.execute(ends).one()))
+    assert (answer.status, answer.error) == (RunStatus.LIMIT_REACHED, "the limit of 5 seconds")
+    # Whichever of the two notices first: the run above, which cancels, or the run itself.
+    assert below in {("cancelled", ""), ("limit_reached", "the limit of 5 seconds of top")}
 
 
 async def test_depth_and_number_are_limited() -> None:

@@ -67,6 +67,9 @@ def test_changes_follow_each_other() -> None:
 def test_two_calls_of_a_step_do_not_lose_each_others_changes() -> None:
     result = run_turn(agent(say(calls=[change(("new", "a", 1)), change(("new", "b", 2))]), "Done."), "Go")
     assert [call.result.code for call in result.calls] == ["SUCCESS", "PAYLOAD_BUSY"]
+    wrong = ("change_payload", {"changes": "all of them"})
+    result = run_turn(agent(say(calls=[wrong, change(("new", "b", 2))]), "Done."), "Go")
+    assert [call.result.code for call in result.calls] == ["INVALID_ARGUMENT", "SUCCESS"]
 
 
 def test_nothing_is_applied_in_part() -> None:

@@ -153,16 +153,27 @@ class Live:
 
     @property
     def remaining(self) -> float | None:
-        """Seconds left of the time limit; None without one."""
-        seconds = self.run.limits.seconds
-        own = None if not seconds else seconds - (self.clock.monotonic() - self.began)
-        above = self.parent.remaining if self.parent else None
-        return own if above is None else above if own is None else min(own, above)
+        """Seconds left of the time limit, its own or one from above; None without one."""
+        found = self.left()
+        return found[0] if found else None
+
+    @property
+    def time_limit(self) -> str:
+        """The time limit that ends first, in words, and whose it is."""
+        found = self.left()
+        nearest = found[1] if found else self
+        return f"the limit of {nearest.run.limits.seconds:g} seconds{nearest.tally.whose(self.tally)}"
+
+    def left(self) -> tuple[float, Live] | None:
+        """Return the seconds left until the first time limit, and whose it is."""
+        seconds, above = self.run.limits.seconds, self.parent.left() if self.parent else None
+        own = (seconds - (self.clock.monotonic() - self.began), self) if seconds else None
+        return min((each for each in (own, above) if each), key=lambda each: each[0], default=None)
 
 
 def exceeded(live: Live) -> str:
     """Return which limit is reached, its own or one that it shares, in words; empty if none is."""
     left = live.remaining
     if left is not None and left <= 0:
-        return f"the limit of {live.run.limits.seconds:g} seconds"
+        return live.time_limit
     return live.tally.reached()

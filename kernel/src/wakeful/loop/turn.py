@@ -108,7 +108,7 @@ async def _steps(live: Live) -> Outcome:
         try:
             decision = await next_step(live)
         except TimeoutError:
-            return Outcome.limited(f"the limit of {live.run.limits.seconds:g} seconds")
+            return Outcome.limited(live.time_limit)
         if isinstance(decision, Wait):
             outcome: Outcome | None = await _waiting(live)
         elif isinstance(decision, Finish) and decision.text is None:
@@ -161,9 +161,8 @@ async def _step(live: Live, decision: Ask | Propose | Finish) -> Outcome | None:
         await settle(live.journal.failed_step(live.run, vain, "cancelled", "cancelled", live.lost))
         raise
     except TimeoutError:
-        limit = f"the limit of {live.run.limits.seconds:g} seconds"
-        await live.journal.failed_step(live.run, vain, "failed", limit, live.lost)
-        return Outcome.limited(limit)
+        await live.journal.failed_step(live.run, vain, "failed", live.time_limit, live.lost)
+        return Outcome.limited(live.time_limit)
     except (ModelError, PluginError) as error:
         message = live.redactor.text(str(error))
         await live.journal.failed_step(live.run, vain, "failed", message, live.lost)

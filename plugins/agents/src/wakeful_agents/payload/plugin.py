@@ -97,7 +97,8 @@ class Payload:
         if proposal.action != CHANGE:
             return None
         for other in earlier:
-            if other.action == CHANGE and not (other.parent and other.parent == proposal.parent):
+            beside = not (other.parent and other.parent == proposal.parent)
+            if other.action == CHANGE and other.refusal is None and beside:
                 reason = f"one {CHANGE} in a step; put all changes into it, or make the others afterwards"
                 return Judgement(Verdict.DENY, reason, code="PAYLOAD_BUSY")
         return None
