@@ -125,9 +125,9 @@ async def _execute(live: Live, planned: Sequence[Planned], work: Work) -> str:
         uncancel()
         code = "CANCELLED"
     _, again = await outlast(stop(*tasks))
-    for task in tasks:
-        if task.done() and not task.cancelled():
-            task.result()  # a failure of the store itself must not be lost
+    failures = [task.exception() for task in tasks if task.done() and not task.cancelled()]
+    for failure in filter(None, failures):
+        raise failure  # of the store itself, which must not be lost
     return "CANCELLED" if again else code
 
 
