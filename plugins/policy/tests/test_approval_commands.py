@@ -106,6 +106,37 @@ def test_rejecting_runs_nothing(folder: Path, capsys: pytest.CaptureFixture[str]
     assert not (folder / "paid.txt").exists()
 
 
+def test_a_rule_is_added_listed_explained_and_taken_back(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    request = waiting(capsys)["id"]
+    rule = '{"args": {"euros": {"below": 10}}}'
+    for wrong, hint in (
+        ("[1]", "--rule: expected a JSON object"),
+        ('{"args": {"euros": {"above": 10}}}', "rule.args.euros: does not match the call"),
+        ('{"verdict": "allow"}', "--rule: would never count: rule 1 is as specific"),
+    ):
+        code, text = said(capsys, "approve", request, "--as", "ana", "--rule", wrong)
+        assert (code, hint in text) == (2, True), text
+    assert said(capsys, "approve", request, "--as", "ana", "--rule", rule)[0] == 0
+    main(["policy", "list", "desk"])
+    listed = capsys.readouterr().out
+    assert "added-1" in listed
+    assert "argument euros" in listed
+    main(["policy", "explain", "desk", "pay", "--args", '{"euros": 5, "to": "X"}'])
+    explained = capsys.readouterr().out
+    assert "pay (external): allow" in explained
+    assert "rule: number added-1, action pay, argument euros, added by ana" in explained
+    assert main(["policy", "remove", "desk", "added-2", "--as", "ana"]) == 2
+    assert "did you mean 'added-1'" in capsys.readouterr().err
+    assert main(["policy", "remove", "desk", "added-1", "--as", "eve"]) == 2
+    assert "no approver" in capsys.readouterr().err
+    assert main(["policy", "remove", "desk", "added-1", "--as", "ana"]) == 0
+    capsys.readouterr()
+    main(["policy", "explain", "desk", "pay", "--args", '{"euros": 5, "to": "X"}'])
+    assert "pay (external): require_approval" in capsys.readouterr().out
+
+
 def test_mistakes_are_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     request = waiting(capsys)["id"]
     code, text = said(capsys, "show", f"{request}x")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from wakeful import Agent, action
+from wakeful import ActionContext, ActionResult, Agent, action
 from wakeful.testing import Database, Gate, ScriptedModel, say, shown
 from wakeful.types import ConfigError, Json, NotFoundError, RunStatus
 
@@ -127,3 +127,56 @@ async def test_people_are_asked_what_became_of_an_interrupted_call(wakeful_app: 
     assert store.rows("select status, answer from approvals_request where kind = 'outcome'") == [
         {"status": "answered", "answer": '"took_effect"'}
     ]
+
+
+@pytest.mark.parametrize("through", ["call", "sub-agent"])
+async def test_people_are_asked_about_an_interrupted_call_inside_another(
+    wakeful_app: Any, store: Database, through: str
+) -> None:
+    gate, begun = Gate(), list[str]()
+
+    @action(effect="write", output_trust="trusted")
+    async def book(room: str) -> str:
+        """Book."""
+        begun.append(room)
+        await gate.wait()
+        return "booked"
+
+    @action(effect="read", output_trust="trusted")
+    async def trip(ctx: ActionContext) -> ActionResult:
+        """Plan a trip."""
+        inner = await ctx.call("book", {"room": "blue"}, inner=0)
+        return ActionResult(message=f"{inner.code} {inner.message}")
+
+    outer = "trip" if through == "call" else "delegate_to_kid"
+    args = {} if through == "call" else {"message": "Book."}
+    rules = {"policy": {"rules": [{"action": outer, "verdict": "require_approval"}]}}
+
+    def desk(*replies: Any, below: Any = ("So.",)) -> Agent:
+        kid = Agent(
+            name="kid",
+            model=ScriptedModel(list(below)),
+            actions=[book],
+            plugins=["policy", "approvals"],
+            settings={"policy": {"rules": [{"action": "book", "verdict": "allow"}]}},
+            approvers=["ana"],
+        )
+        allowed = [*rules["policy"]["rules"], {"action": "book", "verdict": "allow"}]
+        subs = [kid] if through == "sub-agent" else []
+        settings = {"policy": {"rules": allowed}}
+        return agent(*replies, actions=[book, trip], settings=settings, sub_agents=subs)
+
+    booking = say(calls=[("book", {"room": "blue"})])
+    async with wakeful_app(desk(say(calls=[(outer, args)]), "Asked.", below=(booking,))) as app:
+        parked = await app.send("agent", "Go", conversation="c", user="bob")
+        await app.approvals.approve(parked.pending[0], by="ana")
+        await gate.reached()  # the process ends while the room is booked
+    async with wakeful_app(desk("I do not know.")) as app:
+        answer = await app.resume(parked.run_id)
+        assert answer.status is RunStatus.COMPLETED
+        (asked,) = await app.approvals.list()
+        assert (asked.kind, asked.action, asked.args) == ("outcome", "book", {"room": "blue"})
+        await app.approvals.answer(asked.id, by="ana", answer="did_not")
+    assert begun == ["blue"]
+    (call,) = store.rows("select status, code from action_call where action = 'book'")
+    assert (call["status"], call["code"]) == ("unknown", "OUTCOME_UNKNOWN")

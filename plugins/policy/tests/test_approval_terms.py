@@ -34,6 +34,34 @@ async def test_edited_arguments_are_judged_again(
     assert row["decided_args"] == f'{{"euros":{euros},"to":"DE-4711"}}'
 
 
+BOSS = {"action": "pay", "args": {"euros": {"above": 100}}, "verdict": "require_approval", "assignee": "boss"}
+
+
+@pytest.mark.parametrize(
+    ("later", "euros", "executed"),
+    [
+        ([RULE, BOSS], 60, [(60, "DE-4711")]),
+        ([RULE, BOSS], 9_000, []),
+        ([{**RULE, "reason": "other words"}, BOSS], 60, []),
+        ([{"action": "pay", "verdict": "allow"}], 60, []),
+    ],
+    ids=["same rules", "others hold them", "changed since", "allowed since"],
+)
+async def test_an_approval_of_edited_arguments_rests_on_the_same_rules(
+    agent: Any, paid: Any, wakeful_app: Any, later: list[Json], euros: int, executed: list[Any]
+) -> None:
+    own = {**RULE, "assignee": "clerk"}
+    async with wakeful_app(agent(PAY, "Asked.", rules=[own, BOSS])) as app:
+        parked = await app.send("agent", "Pay")
+    desk = agent("Done.", rules=[own if each == RULE else each for each in later])
+    async with wakeful_app(desk) as app:
+        edited = {"euros": euros, "to": "DE-4711"}
+        await app.approvals.approve(parked.pending[0], by="clerk", args=edited)
+        await app.resume(parked.run_id)
+    assert paid == executed
+    assert ("APPROVAL_VOID" in shown(desk.model.requests[0].items[-1])) is (not executed)
+
+
 @pytest.mark.parametrize(
     ("rules", "void"),
     [

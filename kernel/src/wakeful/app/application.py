@@ -80,7 +80,7 @@ class App:
         self.runtime = runtime
         self._engine = Engine(store, ambient, self.runtime, self._agent)
         self._delegation = Delegation(self._engine)
-        self.approvals = ApprovalDesk(self.agents, store, self._engine.desk)
+        self.approvals = ApprovalDesk(self.agents, store, self._engine.desk, ambient.clock)
 
     # ---- agents
     def names(self) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from functools import partial
 
 from attrs import frozen
@@ -17,12 +17,18 @@ from wakeful.types import (
     Answers,
     ApprovalRequest,
     Approvals,
+    Clock,
     Json,
+    KeepsRules,
     NotAvailableError,
     NotFoundError,
+    Notices,
     RunStatus,
     nearest,
 )
+
+#: Seconds between looks for what channels have yet to tell; another process may have stored it.
+NEWS_S = 1.0
 
 
 @frozen
@@ -32,6 +38,7 @@ class ApprovalDesk:
     agents: Mapping[str, BuiltAgent]
     store: Store
     desk: Desk
+    clock: Clock
 
     async def list(self, run_id: str = "") -> tuple[ApprovalRequest, ...]:
         """Return the undecided requests of a run, or of all runs.
@@ -51,25 +58,53 @@ class ApprovalDesk:
         statuses = {row.id: RunStatus(row.status) for row in rows}
         return tuple(each for each in found.values() if not gone(each, statuses[each.run]))
 
-    async def approve(self, request_id: str, *, by: str, args: Json = None) -> ApprovalRequest:
+    async def news(self, channel: str) -> AsyncIterator[ApprovalRequest]:
+        """Yield, for ever, what a channel has yet to tell people: new requests, and settled ones it told of.
+
+        What is asked while no process of the channel runs waits in the database. That a request was told is
+        stored when the loop comes back for the next one, so that a channel whose process ends before tells it
+        again: at least once. Leave the loop to stop.
+
+        Args:
+            channel: its lasting name, such as ``slack``; each has a memory of its own.
+
+        Raises:
+            NotAvailableError: no agent has a plugin that stores approvals and remembers what was told.
+        """
+        slots = [slot for slot in self._slots() if isinstance(slot, Notices)]
+        if not slots:
+            raise NotAvailableError("the plugin that stores approvals does not remember what was told")
+        while True:
+            for slot in slots:
+                for request in await slot.news(channel):
+                    yield request
+                    async with self.store.transaction() as tx:
+                        await slot.told(tx, channel, request)
+            await self.clock.sleep(NEWS_S)
+
+    async def approve(
+        self, request_id: str, *, by: str, args: Json = None, rule: Json = None
+    ) -> ApprovalRequest:
         """Allow a held call, perhaps with other arguments; its run wakes up and carries it out.
 
         A draft of a run that has ended is carried out as well; the model hears of it in the next turn.
 
-        Raises:
-            NotFoundError: unknown, decided already, or not this person's to decide.
-            NotAvailableError: its run has ended.
-        """
-        return await self._decide(request_id, yes=True, by=by, args=args)
-
-    async def reject(self, request_id: str, *, by: str) -> ApprovalRequest:
-        """Refuse a held call; its run wakes up and tells the model.
+        Args:
+            request_id: of the request.
+            by: who approves.
+            args: other arguments; they are judged again.
+            rule: a rule about later calls of the same action, as it would stand in the file.
 
         Raises:
             NotFoundError: unknown, decided already, or not this person's to decide.
-            NotAvailableError: its run has ended.
+            NotAvailableError: its run has ended, or the plugin keeps no rules.
+            ConfigError: the rule is none; nothing is decided.
         """
-        return await self._decide(request_id, yes=False, by=by)
+        return await self._decide(request_id, yes=True, by=by, args=args, rule=rule)
+
+    async def reject(self, request_id: str, *, by: str, rule: Json = None) -> ApprovalRequest:
+        """Refuse a held call; its run wakes up and tells the model. Arguments and errors as above."""
+        return await self._decide(request_id, yes=False, by=by, rule=rule)
 
     async def answer(self, request_id: str, *, by: str, answer: Json) -> ApprovalRequest:
         """Answer what an agent has asked people; never an approval.
@@ -89,11 +124,16 @@ class ApprovalDesk:
         answering = partial(slot.answer, request_id=request_id, by=by, answer=answer)
         return await self._settle(request_id, by, answering)
 
-    async def _decide(self, request_id: str, *, yes: bool, by: str, args: Json = None) -> ApprovalRequest:
+    async def _decide(
+        self, request_id: str, *, yes: bool, by: str, args: Json = None, rule: Json = None
+    ) -> ApprovalRequest:
         slot = await self._slot_of(request_id)
-        return await self._settle(
-            request_id, by, partial(slot.settle, request_id=request_id, yes=yes, by=by, args=args)
-        )
+        settle: Settle = partial(slot.settle, request_id=request_id, yes=yes, by=by, args=args)
+        if rule is not None:
+            if not isinstance(slot, KeepsRules):
+                raise NotAvailableError("the plugin that stores approvals keeps no rules")
+            settle = partial(slot.settle, request_id=request_id, yes=yes, by=by, args=args, rule=rule)
+        return await self._settle(request_id, by, settle)
 
     async def _settle(self, request_id: str, by: str, settle: Settle) -> ApprovalRequest:
         request = await decide(self.store, settle, self.desk.wake)

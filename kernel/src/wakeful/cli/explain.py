@@ -7,7 +7,7 @@ from datetime import datetime
 
 from wakeful.cli.output import say, say_red
 from wakeful.cli.runs import when
-from wakeful.loop.plan import BASIS
+from wakeful.loop.plan import BASIS, EDITED
 from wakeful.store.records import ActionCallRecord, MessageRecord, ModelCallRecord, RunDetail, StepRecord
 from wakeful.types import Call, Opaque, Result, RowKind, RunStatus, Text, Usage, canonical
 
@@ -109,6 +109,9 @@ def _action_call(call: ActionCallRecord, rows: list[MessageRecord]) -> None:
     say(f"    verdict: {call.verdict or 'none'} · {call.status}{ended}{took}")
     for plugin, *rest in call.reasons:
         if rest[0] == BASIS:
+            continue
+        if rest[0] == EDITED:
+            say(f"    a person changed the arguments; they were {_cut(rest[1])}")
             continue
         say(f"    judged by {plugin or 'the kernel'}: {': '.join(filter(None, rest))}")
     if call.approval_id:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from attrs import field, frozen
 
+from wakeful.loop.approved import take_rules
 from wakeful.loop.below import WAITS
 from wakeful.loop.close import Work, close, context, unwritten
 from wakeful.loop.execute import execute
@@ -54,6 +55,7 @@ async def act(
     judged: list[Planned] | None = None
     if not (cancelled or gone):
         try:
+            await take_rules(live)
             judged = await plan(live.agent, live.run, proposals)  # a reviewer may take long
         except asyncio.CancelledError:
             uncancel()

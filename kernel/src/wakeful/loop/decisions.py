@@ -81,7 +81,7 @@ async def _decide(tx: Transaction, request: ApprovalRequest, wake: Wake) -> Appr
     if request.status == "expired":
         values["code"] = EXPIRED
     if (args := canonical(request.args)) != found[0].args:
-        edited = canonical([*json.loads(found[0].reasons), ["", EDITED, "a person changed the arguments"]])
+        edited = canonical([*json.loads(found[0].reasons), ["", EDITED, found[0].args]])
         values |= {"args": args, "reasons": edited}
     if await tx.exec(update(action_call).where(*mine).values(**values)) != 1:
         raise _LostError

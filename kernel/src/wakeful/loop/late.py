@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import select, update
 
+from wakeful.loop.approved import FINAL, VOID, judged_again, take_rules, void
 from wakeful.loop.below import HOLDING
 from wakeful.loop.close import Put, Work, context, finish, merged, unfinished
 from wakeful.loop.decisions import EXPIRED
@@ -22,12 +23,10 @@ from wakeful.loop.execute import execute
 from wakeful.loop.inner import Inner
 from wakeful.loop.live import Live
 from wakeful.loop.outcomes import outcome
-from wakeful.loop.plan import BASIS, EDITED
 from wakeful.loop.recorded import invocation_of, load_raw
 from wakeful.loop.references import worsened
 from wakeful.loop.statements import append_rows, close_nested, guard, save_state
 from wakeful.loop.unknown import outcome_unknown, reruns, settle_lost
-from wakeful.policy import judge_one
 from wakeful.results import artifacts, attached
 from wakeful.store.tables import action_call
 from wakeful.tools.arguments import check_arguments
@@ -54,13 +53,6 @@ if TYPE_CHECKING:
 
 
 log = logging.getLogger("wakeful")
-
-#: Code of a call whose approval rests on rules that have changed.
-VOID = "APPROVAL_VOID"
-
-#: Verdicts that even an approval does not override.
-FINAL = frozenset({Verdict.DENY, Verdict.DEFER})
-
 
 #: Held calls of a closed step that a person has decided, and whose outcome is not told yet.
 _DECIDED = ("approved", "rejected", "executing")
@@ -93,6 +85,7 @@ async def carry_out(live: Live) -> None:
     A call that was claimed before a crash is not executed again, unless its action may be: what is known
     of it is told.
     """
+    await take_rules(live)
     for inv, item in await _decided_calls(live):
         if item["status"] == "rejected":
             await settle(_record(live, inv, _rejected(item), [], "denied"))
@@ -145,7 +138,7 @@ def _rejected(item: Mapping[str, Json]) -> ActionResult:
 
 async def _begun(live: Live, item: Mapping[str, Json]) -> tuple[ActionResult | None, list[Put]]:
     """Return the result of an approved call whose process ended, if it had one, and what it put."""
-    await settle_lost(live, item["step"])  # calls inside it
+    await settle_lost(live)  # calls inside it
     return await load_raw(live.store, item), [(put[0], put[1], put[2]) for put in json.loads(item["puts"])]
 
 
@@ -206,14 +199,14 @@ async def _run(
     checked = check_arguments(action, inv.args)
     if isinstance(checked, ActionResult):
         return checked
-    judged = await judge_one(live.agent.plugins, live.agent.reviewer, live.run, inv, live.agent.actions, ())
+    judged = await judged_again(live, inv, reasons)
     if judged.invocation.refusal is not None:
         return judged.invocation.refusal
     if judged.judgement.verdict in FINAL:
         return failure(judged.judgement.code, judged.reason or "policy no longer allows this call")
-    if _void(reasons, judged.basis):
-        said = "the rules about this call have changed since a person was asked; it was not executed"
-        return failure(VOID, f"the approval is void: {said}")
+    why = void(live, judged, action, reasons)
+    if why:
+        return failure(VOID, f"the approval is void: {why}; it was not executed")
     ctx = context(live, action, inv.key, puts)
     inner = Inner(live, (), Work(resumed=True))
     ctx.bind(inner, inv, live.emit)
@@ -223,13 +216,6 @@ async def _run(
         await outlast(inner.flush())
     live.update(outcomes=(*live.run.outcomes, outcome(inv, result, executed=True)))
     return result
-
-
-def _void(reasons: Sequence[Sequence[str]], basis: str) -> bool:
-    """Whether an approval rests on rules that hold no more; edited arguments rest on today's alone."""
-    if any(kind == EDITED for _, kind, *_ in reasons):
-        return False
-    return next((text for _, kind, text in reasons if kind == BASIS), "") != basis
 
 
 async def _record(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from wakeful.loop.act import finish_calls
+from wakeful.loop.approved import take_rules
 from wakeful.loop.ends import CANCELLED, Outcome
 from wakeful.loop.late import carry_out, decided
 from wakeful.loop.live import Live
@@ -31,6 +32,7 @@ async def recover(live: Live) -> Outcome | None:
     if found.status == "replied":
         return await react(live, cancelled=False)
     if found.status == "planned":
+        await take_rules(live)
         await _settle(live, found)
         acted = await finish_calls(live, found.planned, found.work)
         return after_calls(live, found.reply, acted)
@@ -61,7 +63,7 @@ async def _settle(live: Live, found: Recorded) -> None:
     """Store the results of calls that nobody waits for any more."""
     for key in found.work.delivered:  # the answer of a sub-agent that came before the step was closed
         await live.journal.result(live.run, key, found.work.results[key])
-    found.work.results.update(await settle_lost(live, live.run.step))
+    found.work.results.update(await settle_lost(live))
 
 
 def _news(live: Live) -> bool:

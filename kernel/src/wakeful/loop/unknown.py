@@ -31,18 +31,18 @@ def reruns(live: Live, name: str) -> bool:
     return action is not None and action.reruns
 
 
-async def settle_lost(live: Live, step: int) -> dict[str, ActionResult]:
-    """Store that nobody knows the outcome of the calls of a step that must not simply run again.
+async def settle_lost(live: Live) -> dict[str, ActionResult]:
+    """Store that nobody knows the outcome of the run's calls that must not simply run again.
 
     Those are the once calls, inside others too, that were begun and have no result, because their process
-    ended.
+    ended. The calls inside an approved one belong to the step at which it was carried out, not to its own.
 
     Returns:
         The results of these calls, by key.
     """
     c = action_call.c
     begun = (c.status == "intended") & c.result.is_(None) & c.result_ref.is_(None)
-    query = select(action_call).where(c.run_id == live.run.id, c.step == step, begun).order_by(c.key)
+    query = select(action_call).where(c.run_id == live.run.id, begun).order_by(c.key)
     rows = await live.store.read(lambda conn: conn.execute(query).mappings().all())
     lost = [invocation_of(dict(row), {}) for row in rows if not reruns(live, row["action"])]
     results: dict[str, ActionResult] = {}

@@ -24,6 +24,12 @@ class ApprovalRequest:
         kind: ``approval``; ``draft`` (from ``STAGE``), which blocks nothing and outlives its run;
             ``question``; or ``outcome``: somebody is to say whether an interrupted call took effect.
         expires: when it is void, if it is then undecided.
+        agent, conversation, step: whose call it is, and where; requests of one step are one card.
+        asker: the user whose run it is; may be empty.
+        people: who may settle it.
+        expected: JSON schema of the response.
+        card: what people are shown: the arguments themselves, where each came from, and why they are asked.
+        decided_by: who settled it; empty if nobody has.
     """
 
     id: str
@@ -35,6 +41,14 @@ class ApprovalRequest:
     status: str = "pending"
     kind: str = "approval"
     expires: datetime | None = None
+    agent: str = ""
+    conversation: str = ""
+    step: int = 0
+    asker: str = ""
+    people: tuple[str, ...] = ()
+    expected: Json = None
+    card: str = ""
+    decided_by: str = ""
 
     @property
     def holds(self) -> bool:

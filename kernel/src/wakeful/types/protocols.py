@@ -265,6 +265,42 @@ class Answers(Approvals, Protocol):
         ...
 
 
+@runtime_checkable
+class KeepsRules(Approvals, Protocol):
+    """Approvals that also keep rules which people add with their decisions."""
+
+    async def settle(
+        self, tx: Tx, request_id: str, *, yes: bool, by: str, args: Json = None, rule: Json = None
+    ) -> ApprovalRequest | None:
+        """Decide once, and keep a rule about later calls of the same action.
+
+        Raises:
+            ConfigError: the rule is none; nothing is decided.
+        """
+        ...
+
+    async def rules(self) -> Sequence[Json]:
+        """Return the rules of the agent that were added, oldest first; the same object while they are."""
+        ...
+
+
+@runtime_checkable
+class Notices(Approvals, Protocol):
+    """Approvals that also remember what each channel has told people."""
+
+    async def news(self, channel: str) -> Sequence[ApprovalRequest]:
+        """Return what a channel has yet to tell, oldest first.
+
+        That is each undecided request that it has not told of, and each one that it has told of and that is
+        settled since.
+        """
+        ...
+
+    async def told(self, tx: Tx, channel: str, request: ApprovalRequest) -> None:
+        """Store that a channel has told people of a request as it stands."""
+        ...
+
+
 @frozen
 class Lineage:
     """A line of migrations that an owner brings.

@@ -163,6 +163,8 @@ class Run:
         limits: what it may use.
         fence: owner and attempt; a stalled process with an older fence cannot write.
         priority: ``interactive``, ``background_routine`` or ``system_batch``.
+        rules: what people have added to the agent's rules with their decisions, for judges; None = the plugin
+            that keeps it failed to say.
     """
 
     id: str
@@ -192,6 +194,7 @@ class Run:
     limits: Limits = Limits()
     fence: int = 0
     priority: str = "interactive"
+    rules: Sequence[Json] | None = field(repr=False, default=())
 
     def estimate(self, text: str) -> int:
         """Return about how many tokens a text is for the run's model, rounded up."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -36,6 +36,7 @@ from wakeful.types import (
     nearest,
     tool_name,
 )
+from wakeful_policy.plugin import Policy
 from wakeful_policy.rules import Known, Rules
 
 #: Ids of the run that is made up for the question.
@@ -73,7 +74,16 @@ async def agents(file: Path) -> AsyncIterator[App]:
         yield app
 
 
-async def ask(app: App, name: str, action: str, args: Json, *, words: str, tainted: bool) -> Explained:
+async def ask(
+    app: App,
+    name: str,
+    action: str,
+    args: Json,
+    *,
+    words: str,
+    tainted: bool,
+    added: Sequence[Json] = (),
+) -> Explained:
     """Return what would become of a call.
 
     Args:
@@ -83,6 +93,7 @@ async def ask(app: App, name: str, action: str, args: Json, *, words: str, taint
         args: its arguments.
         words: what the user said.
         tainted: whether the run has read outside text.
+        added: rules that people have added with their decisions.
 
     Raises:
         NotFoundError: no such agent or action; names the nearest.
@@ -118,6 +129,7 @@ async def ask(app: App, name: str, action: str, args: Json, *, words: str, taint
         status=RunStatus.RUNNING,
         epoch=Epoch(1, "", agent.declared),
         rows=tuple(rows),
+        rules=added,
     )
     call = Call("c1", declared.tool_name, canonical(checked))
     inv = Invocation(f"{RUN}/2/0", call, 0, 0, declared.tool_name, checked)
@@ -125,8 +137,8 @@ async def ask(app: App, name: str, action: str, args: Json, *, words: str, taint
     given = judged.answers
     # The default reviewer only raises; what plugins said comes before it.
     answers = given[:-1] if given and given[-1] is judged.judgement and len(given) > 1 else given
-    rules = _rules(agent.instances)
-    rule = rules.find(declared, checked) if rules is not None else None
+    rules = _rules(agent.instances, added)
+    rule = rules.find(declared, checked, now) if rules is not None else None
     verdict = _strictest(answers) if answers else judged.judgement
     return Explained(declared, verdict, answers, rule, rules is not None)
 
@@ -137,12 +149,12 @@ def _strictest(answers: tuple[Judgement, ...]) -> Judgement:
     return max(counted(answers), key=lambda each: each.verdict)
 
 
-def _rules(instances: Mapping[str, object]) -> Rules | None:
-    found = getattr(instances.get("policy"), "rules", None)
-    return found if isinstance(found, Rules) else None
+def _rules(instances: Mapping[str, object], added: Sequence[Json]) -> Rules | None:
+    found = instances.get("policy")
+    return found.rules(added) if isinstance(found, Policy) else None
 
 
-def rules_of(app: App, name: str) -> Rules | None:
+def rules_of(app: App, name: str, added: Sequence[Json] = ()) -> Rules | None:
     """Return the rules of an agent; None if ``policy`` is off for it.
 
     Raises:
@@ -155,4 +167,4 @@ def rules_of(app: App, name: str) -> Rules | None:
     agent = app.agents.get(name)
     if agent is None:
         raise NotFoundError(f"there is no agent {name!r}{nearest(name, app.names())}")
-    return _rules(agent.instances)
+    return _rules(agent.instances, added)

@@ -22,10 +22,24 @@ Tainted = Annotated[bool, typer.Option("--tainted", help="As if the run had read
 
 @app.command("list")
 def list_(agent: AgentName, file: File = DEFAULT_FILE, json: AsJson = False) -> int:  # noqa: FBT002  (a flag)
-    """List the rules of an agent, the most specific first."""
+    """List the rules of an agent, the most specific first, with those that people have added."""
     from wakeful_policy.people import list_rules
 
     return list_rules(file, agent, as_json=json)
+
+
+@app.command()
+def remove(
+    agent: AgentName,
+    rule: Annotated[str, typer.Argument(metavar="RULE", help="Name of an added rule, such as `added-1`.")],
+    person: Annotated[str, typer.Option("--as", metavar="NAME", help="Who; default: who is logged in.")] = "",
+    file: File = DEFAULT_FILE,
+    json: AsJson = False,  # noqa: FBT002  (a flag)
+) -> int:
+    """Take back a rule that somebody has added with a decision."""
+    from wakeful_policy.people import remove_rule
+
+    return remove_rule(file, agent, rule, person, as_json=json)
 
 
 @app.command()

@@ -1,16 +1,22 @@
-"""What ``wakeful policy list`` and ``explain`` do."""
+"""What ``wakeful policy list``, ``explain`` and ``remove`` do."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Sequence
+from getpass import getuser
 from pathlib import Path
 
 from attrs import asdict, frozen
 
 from wakeful.cli.exits import Exit
 from wakeful.cli.output import note, say, say_json, say_table
-from wakeful.types import ConfigError, Json, Problem
+from wakeful.cli.records import read
+from wakeful.cli.run import opened
+from wakeful.system import SystemClock
+from wakeful.types import ConfigError, Json, NotAvailableError, NotFoundError, Problem, nearest
+from wakeful_policy.approvals.added import stored_rules, take_back
 from wakeful_policy.asking import Explained, agents, ask, rules_of
 from wakeful_policy.rules import Known, Rules
 
@@ -28,10 +34,11 @@ class Asked:
 
 def list_rules(file: Path, agent: str, *, as_json: bool) -> int:
     """Print the rules of an agent."""
+    added = added_rules(file, agent)
 
     async def work() -> Rules | None:
         async with agents(file) as app:
-            return rules_of(app, agent)
+            return rules_of(app, agent, added)
 
     rules = asyncio.run(work())
     known = rules.all if rules is not None else ()
@@ -42,8 +49,41 @@ def list_rules(file: Path, agent: str, *, as_json: bool) -> int:
     elif not known:
         note(f"agent {agent} has no rules; reads, fetches and writes are allowed, the rest needs a person")
     else:
-        lines = [(f"{each.number}", each.rule.about, each.rule.verdict, _when(each)) for each in known]
-        say_table(("rule", "about", "verdict", "when"), lines)
+        lines = [(each.name, each.rule.about, each.rule.verdict, _when(each), _by(each)) for each in known]
+        say_table(("rule", "about", "verdict", "when", "from"), lines)
+    return Exit.OK
+
+
+def added_rules(file: Path, agent: str) -> Sequence[Json]:
+    """Return what people have added to the rules of an agent, from the database of a file."""
+    return read(file, lambda conn: stored_rules(conn, agent)) or ()
+
+
+def remove_rule(file: Path, agent: str, name: str, person: str, *, as_json: bool) -> int:
+    """Take back a rule that somebody has added.
+
+    Raises:
+        NotFoundError: no such agent or rule; names the nearest.
+        NotAvailableError: this person is no approver.
+    """
+    known = {f"added-{each['number']}": each["number"] for each in added_rules(file, agent)}
+    by = person or getuser()
+
+    async def work() -> None:
+        async with opened(file) as app:
+            rules_of(app, agent)  # says what is wrong with the agent
+            if name not in known:
+                said = "; rules of the file are taken out there" if name.isdigit() else ""
+                raise NotFoundError(f"nobody has added a rule {name!r}{nearest(name, known)}{said}")
+            if by not in app.agents[agent].view.approvers:
+                raise NotAvailableError(f"{by!r} is no approver of agent {agent!r}; only they may")
+            await app.store.write(lambda conn: take_back(conn, known[name], by, SystemClock().now()))
+
+    asyncio.run(work())
+    if as_json:
+        say_json({"agent": agent, "removed": name})
+    else:
+        say(f"{name}: removed")
     return Exit.OK
 
 
@@ -61,9 +101,12 @@ def explain_call(file: Path, asked: Asked, *, as_json: bool) -> int:
     if not isinstance(args, dict):
         raise ConfigError([Problem("--args", 'expected a JSON object such as \'{"to": "ana"}\'')])
 
+    added = added_rules(file, asked.agent)
+
     async def work() -> Explained:
         async with agents(file) as app:
-            return await ask(app, asked.agent, asked.action, args, words=asked.words, tainted=asked.tainted)
+            words, tainted = asked.words, asked.tainted
+            return await ask(app, asked.agent, asked.action, args, words=words, tainted=tainted, added=added)
 
     found = asyncio.run(work())
     if as_json:
@@ -80,8 +123,16 @@ def explain_call(file: Path, asked: Asked, *, as_json: bool) -> int:
 
 def _rule(found: Explained) -> str:
     if found.rule is not None:
-        return f"number {found.rule.number}, {found.rule.rule.about}"
+        return f"number {found.rule.name}, {found.rule.rule.about}{_added(found.rule)}"
     return "none matches, the default counts" if found.on else "the plugin policy is off for this agent"
+
+
+def _added(known: Known) -> str:
+    return f", added by {known.added_by}" if known.added_by else ""
+
+
+def _by(known: Known) -> str:
+    return known.added_by or "the file"
 
 
 def _when(known: Known) -> str:
@@ -91,7 +142,8 @@ def _when(known: Known) -> str:
 
 def _document(known: Known) -> dict[str, Json]:
     rule = asdict(known.rule)
-    return {"number": known.number, "about": known.rule.about, **rule}
+    about = {"name": known.name, "number": known.number, "added_by": known.added_by}
+    return {**about, "about": known.rule.about, **rule}
 
 
 def _explained(found: Explained) -> dict[str, Json]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from wakeful.hookspecs import hookimpl
-from wakeful.types import Action, Invocation, Judgement, Run, Services, nearest
+from wakeful.types import Action, Invocation, Json, Judgement, Run, Services, nearest
 from wakeful_policy.rules import Rules
 from wakeful_policy.settings import PolicySettings
 
@@ -21,18 +21,30 @@ class Policy:
     Settings = PolicySettings
 
     def __init__(self, settings: PolicySettings, services: Services) -> None:
-        self._services = services
+        self._services, self._settings = services, settings
         self._rules = Rules(settings.rules)
+        self._added: Sequence[Json] = ()
+        self._with_added = self._rules
 
-    @property
-    def rules(self) -> Rules:
-        """The rules, the most specific first."""
-        return self._rules
+    def rules(self, added: Sequence[Json] = ()) -> Rules:
+        """Return the rules of the file with those that people have added."""
+        if not added:
+            return self._rules
+        if added is not self._added and added != self._added:
+            self._with_added = Rules(self._settings.rules, added)
+        self._added = added
+        return self._with_added
 
     @hookimpl
     def policy_verdict(self, run: Run, proposal: Invocation, action: Action) -> Judgement:
-        """Return the verdict of the most specific rule, or of the default."""
-        return self._rules.judgement(action, proposal.args, run.now)
+        """Return the verdict of the most specific rule, or of the default.
+
+        Raises:
+            LookupError: the rules that people have added cannot be read, so nobody knows what they say.
+        """
+        if run.rules is None:
+            raise LookupError("the rules that people have added cannot be read")
+        return self.rules(run.rules).judgement(action, proposal.args, run.now)
 
     @hookimpl
     def agent_warnings(self, actions: Mapping[str, Action]) -> Sequence[str]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from fnmatch import translate
 
-from attrs import asdict, field, frozen
+from attrs import asdict, evolve, field, frozen
 
+from wakeful.config import structure
 from wakeful.types import Action, Json, Judgement, Verdict, canonical, clean, digest, tool_name
 from wakeful_policy.defaults import default, effect_of, is_given
 from wakeful_policy.settings import Condition, Rule
@@ -25,11 +26,13 @@ class Known:
 
     Args:
         rule: as it stands in the file.
-        number: its place there, from 1.
+        number: its place there, from 1; of one that was added, its number among those.
+        added_by: who added it with a decision; empty for one of the file.
     """
 
     rule: Rule
     number: int
+    added_by: str = ""
     exact: str = field(init=False)
     glob: re.Pattern[str] | None = field(init=False)
     windows: tuple[Window, ...] = field(init=False)
@@ -54,11 +57,21 @@ class Known:
         return digest(canonical(clean(asdict(self.rule))))
 
     @property
-    def rank(self) -> tuple[int, int, int, int]:
+    def name(self) -> str:
+        """What people call it: its place in the file, or ``added-1``."""
+        return f"added-{self.number}" if self.added_by else str(self.number)
+
+    @property
+    def weight(self) -> tuple[int, int, int]:
         """How specific it is: exact name, glob, category, effect; then more conditions; then the stricter."""
         rule = self.rule
         kind = 4 if self.exact else 3 if self.glob else 2 if rule.category else 1 if rule.effect else 0
-        return kind, len(rule.args), int(rule.strictness), -self.number
+        return kind, len(rule.args), int(rule.strictness)
+
+    @property
+    def rank(self) -> tuple[int, int, int, int]:
+        """Its weight; of equal ones the earlier counts."""
+        return *self.weight, -self.number
 
     def names(self, action: Action) -> bool:
         """Whether the rule is about an action, whatever its arguments."""
@@ -77,13 +90,11 @@ class Known:
         return all(meets(args.get(name), condition) for name, condition in rule.args.items())
 
 
-class Rules:
-    """The rules of an agent, the most specific first."""
+class Ordered:
+    """Rules, the most specific first."""
 
-    def __init__(self, rules: Sequence[Rule]) -> None:
-        known = sorted((Known(rule, at) for at, rule in enumerate(rules, 1)), key=lambda each: each.rank)
-        known.reverse()
-        self.all = tuple(known)
+    def __init__(self, known: Iterable[Known]) -> None:
+        self.all = tuple(sorted(known, key=lambda each: each.rank, reverse=True))
         self._about: dict[tuple[str, str, str], tuple[Known, ...]] = {}
 
     def about(self, action: Action) -> tuple[Known, ...]:
@@ -97,14 +108,59 @@ class Rules:
         return found
 
     def find(self, action: Action, args: Json) -> Known | None:
-        """Return the rule that counts for a call; None = the default does."""
+        """Return the most specific rule that matches a call; None if none does."""
         given = args if isinstance(args, Mapping) else {}
         return next((each for each in self.about(action) if each.fits(action, given)), None)
 
+
+class Rules:
+    """The rules of an agent: those of its file, and those that people have added with their decisions.
+
+    Args:
+        rules: as they stand in the file.
+        added: as the plugin that keeps them gives them.
+
+    Raises:
+        ConfigError: an added rule is none.
+    """
+
+    def __init__(self, rules: Sequence[Rule], added: Sequence[Json] = ()) -> None:
+        self._file = Ordered(Known(rule, at) for at, rule in enumerate(rules, 1))
+        self._added = Ordered(
+            Known(structure(Rule, each["rule"], "rule"), each["number"], each["by"]) for each in added
+        )
+
+    @property
+    def all(self) -> tuple[Known, ...]:
+        """Return all of them, the most specific first."""
+        return tuple(sorted((*self._file.all, *self._added.all), key=lambda each: each.rank, reverse=True))
+
+    def find(self, action: Action, args: Json, now: datetime) -> Known | None:
+        """Return the rule that counts for a call; None = the default does."""
+        return self._find(action, args, now)[0]
+
     def judgement(self, action: Action, args: Json, now: datetime) -> Judgement:
-        """Return the verdict on a call at a time."""
-        found = self.find(action, args)
-        return default(action, args) if found is None else judgement_of(found, now)
+        """Return the verdict on a call at a time.
+
+        It rests on the rule of the file that matches, whether or not an added one counts: so an approval that
+        rests on the same does not end when somebody adds a rule.
+        """
+        found, of_file = self._find(action, args, now)
+        if found is None:
+            return default(action, args)
+        return evolve(judgement_of(found, now), basis=of_file.digest if of_file else "")
+
+    def _find(self, action: Action, args: Json, now: datetime) -> tuple[Known | None, Known | None]:
+        """Return the rule that counts, and the one of the file that matches.
+
+        An added rule counts where it is more specific, or as specific and stricter; never against a rule of
+        the file that denies or defers.
+        """
+        of_file, added = self._file.find(action, args), self._added.find(action, args)
+        if added is None or of_file is None:
+            return added or of_file, of_file
+        closed = judgement_of(of_file, now).verdict >= Verdict.DEFER
+        return (of_file if closed or added.weight <= of_file.weight else added), of_file
 
 
 def judgement_of(known: Known, now: datetime) -> Judgement:

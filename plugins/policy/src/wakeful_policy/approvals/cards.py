@@ -13,7 +13,8 @@ from wakeful.cli.exits import Exit
 from wakeful.cli.output import note, say, say_json
 from wakeful.cli.records import read
 from wakeful.store.tables import run
-from wakeful.types import Json, NotFoundError, RunStatus, canonical, nearest
+from wakeful.types import Json, NotFoundError, RunStatus, nearest
+from wakeful_policy.approvals.lines import lines
 from wakeful_policy.approvals.tables import Stored, attempt, load, request, requests
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def list_requests(file: Path, *, everything: bool, as_json: bool) -> int:
     for head, card in _cards(found):
         say(head)
         for stored in card:
-            for line in _lines(stored):
+            for line in lines(stored):
                 say(f"  {line}")
     return Exit.OK
 
@@ -51,7 +52,7 @@ def show_request(file: Path, request_id: str, *, as_json: bool) -> int:
     if as_json:
         say_json({**document(found), "refused": refused})
         return Exit.OK
-    for line in _lines(found):
+    for line in lines(found):
         say(line)
     say(f"conversation {found.conversation}, run {found.run}, call {found.key}")
     say(f"sha256 of the arguments: {found.digest}")
@@ -91,44 +92,6 @@ def _cards(found: Sequence[Stored]) -> Iterator[tuple[str, list[Stored]]]:
         of_kind = [stored for stored in found if stored.kind == kind]
         if of_kind:
             yield head, of_kind
-
-
-def _lines(stored: Stored) -> Iterator[str]:
-    status = "" if stored.status == "pending" else f" [{stored.status} by {stored.decided_by or 'nobody'}]"
-    if stored.kind == "question":
-        yield f"{stored.id}: {stored.args.get('question', '')}{status}"
-        if "enum" in stored.expected:
-            yield f"  one of: {canonical(stored.expected['enum'])}"
-        if stored.answer is not None:
-            yield f"  answered: {canonical(stored.answer)}"
-        return
-    yield f"{stored.id}: {stored.action}{status}"
-    came = {each["argument"]: _came(each) for each in stored.provenance}
-    for name, value in stored.args.items():
-        inside = [f"{path}: {text}" for path, text in came.items() if path != name and _within(path, name)]
-        origin = came.get(name) or "; ".join(inside)
-        yield f"  {name} = {canonical(value)}" + (f"  ({origin})" if origin else "")
-    if stored.decided_args is not None:
-        yield f"  changed to: {canonical(stored.decided_args)}"
-    if stored.answer is not None:
-        yield f"  answered: {canonical(stored.answer)}"
-    if stored.reason:
-        yield f"  why: {stored.reason}"
-
-
-def _within(path: str, name: str) -> bool:
-    return path.startswith((f"{name}.", f"{name}["))
-
-
-def _came(origin: dict[str, Json]) -> str:
-    match origin["from"]:
-        case "user":
-            return "from the user's words"
-        case "model":
-            return "written by the model"
-        case kind:
-            said = "from outside" if kind == "outside" else "from"
-            return f"{said}: {origin['source']}, {origin['trust']}"
 
 
 def _until(stored: Stored) -> str:

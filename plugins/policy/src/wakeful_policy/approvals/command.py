@@ -18,6 +18,9 @@ app = typer.Typer(
 
 RequestId = Annotated[str, typer.Argument(metavar="REQUEST", help="Id of the request.")]
 As = Annotated[str, typer.Option("--as", metavar="NAME", help="Who decides; default: who is logged in.")]
+Rule = Annotated[
+    str, typer.Option("--rule", metavar="JSON", help="A rule about later calls of the same action.")
+]
 
 
 @app.command("list")
@@ -47,21 +50,28 @@ def approve(
     args: Annotated[
         str, typer.Option("--args", metavar="JSON", help="Other arguments; they are judged again.")
     ] = "",
+    rule: Rule = "",
     file: File = DEFAULT_FILE,
     json: AsJson = False,  # noqa: FBT002  (a flag)
 ) -> int:
     """Let a held call run, once, and wait for what its run says."""
     from wakeful_policy.approvals.people import approve_request
 
-    return approve_request(file, request, person, args, as_json=json)
+    return approve_request(file, request, person, args, rule, as_json=json)
 
 
 @app.command()
-def reject(request: RequestId, person: As = "", file: File = DEFAULT_FILE, json: AsJson = False) -> int:  # noqa: FBT002  (a flag)
+def reject(
+    request: RequestId,
+    person: As = "",
+    rule: Rule = "",
+    file: File = DEFAULT_FILE,
+    json: AsJson = False,  # noqa: FBT002  (a flag)
+) -> int:
     """Refuse a held call, or drop a draft, and wait for what its run says."""
     from wakeful_policy.approvals.people import reject_request
 
-    return reject_request(file, request, person, as_json=json)
+    return reject_request(file, request, person, rule, as_json=json)
 
 
 @app.command()

@@ -10,6 +10,7 @@ from attrs import evolve, frozen
 from sqlalchemy import insert, update
 
 from wakeful.types import ApprovalRequest, Json, Tx, canonical, clean, clean_text, digest
+from wakeful_policy.approvals.lines import lines
 from wakeful_policy.approvals.tables import Stored, attempt, load, request, requests
 
 #: Kinds that are answered; the others are approved or rejected.
@@ -27,6 +28,7 @@ class Wanted:
         what: ``approve``, ``reject`` or ``answer``.
         by: who; empty is nobody.
         args: of ``approve``: edited arguments, or None.
+        rule: of ``approve`` and ``reject``: a rule about later calls, or None.
         answer: of ``answer``.
     """
 
@@ -35,6 +37,31 @@ class Wanted:
     by: str
     args: Json = None
     answer: Json = None
+    rule: Json = None
+
+
+def public(stored: Stored, approvers: Sequence[str]) -> ApprovalRequest:
+    """Return a request as the kernel knows it, with the card that people are shown."""
+    known = dict.fromkeys((stored.assignee, *approvers, stored.asker))
+    return ApprovalRequest(
+        id=stored.id,
+        key=stored.key,
+        run=stored.run,
+        action=stored.action,
+        args=stored.given,
+        digest=digest(canonical(stored.given)),
+        status=stored.status,
+        kind=stored.kind,
+        expires=stored.expires_at,
+        agent=stored.agent,
+        conversation=stored.conversation,
+        step=stored.step,
+        asker=stored.asker,
+        people=tuple(each for each in known if may_decide(stored, each, approvers)),
+        expected=stored.expected,
+        card="\n".join(lines(stored)),
+        decided_by=stored.decided_by,
+    )
 
 
 def may_decide(stored: Stored, by: str, approvers: Sequence[str]) -> bool:
@@ -87,11 +114,12 @@ def refusal(wanted: Wanted, stored: Stored | None, approvers: Sequence[str], now
         "the stored arguments are not those that were asked about": digest(canonical(stored.args))
         != stored.digest,
         "the edited arguments are no object": not isinstance(wanted.args, Mapping | None),
+        "only an approver adds rules": wanted.rule is not None and wanted.by not in approvers,
     }
     return next((reason for reason, holds in reasons.items() if holds), "")
 
 
-async def claim(tx: Tx, stored: Stored, wanted: Wanted, status: str, now: datetime) -> ApprovalRequest | None:
+async def claim(tx: Tx, stored: Stored, wanted: Wanted, status: str, now: datetime) -> Stored | None:
     """Settle a pending request by compare-and-swap; None if somebody was faster."""
     args = None if wanted.args is None else clean(dict(wanted.args))
     values: dict[str, Json] = {
@@ -104,4 +132,5 @@ async def claim(tx: Tx, stored: Stored, wanted: Wanted, status: str, now: dateti
     pending = update(request).where(request.c.id == stored.id, request.c.status == "pending")
     if await tx.exec(pending.values(**values)) != 1:
         return None
-    return evolve(stored, status=status, decided_args=args).public()
+    answer = wanted.answer if wanted.what == "answer" else None
+    return evolve(stored, status=status, decided_by=clean_text(wanted.by), decided_args=args, answer=answer)

@@ -16,34 +16,41 @@ from wakeful.cli.exits import Exit, of_run
 from wakeful.cli.output import note, say, say_json
 from wakeful.cli.run import opened
 from wakeful.store.tables import action_call
+from wakeful.system import SystemClock
 from wakeful.types import Answer, ApprovalRequest, ConfigError, Json, Problem
+from wakeful_policy.approvals.added import checked, stored_rules
 from wakeful_policy.approvals.cards import stored_request
+from wakeful_policy.approvals.tables import load, one
+from wakeful_policy.asking import rules_of
 
 #: Settles a request as somebody.
 Settle = Callable[[App, str], Awaitable[ApprovalRequest]]
 
 
-def approve_request(file: Path, request_id: str, person: str, args: str, *, as_json: bool) -> int:
-    """Approve a call, perhaps with other arguments.
+def approve_request(file: Path, request_id: str, person: str, args: str, rule: str, *, as_json: bool) -> int:
+    """Approve a call, perhaps with other arguments, perhaps with a rule about later ones.
 
     Raises:
-        ConfigError: the arguments are no JSON object.
+        ConfigError: the arguments or the rule are no JSON object, or the rule would never count.
         NotFoundError: unknown, decided already, or not this person's to decide.
         NotAvailableError: its run has ended.
     """
-    edited = _object(args) if args else None
+    edited, added = _object("--args", args), _object("--rule", rule)
 
     async def settle(app: App, by: str) -> ApprovalRequest:
-        return await app.approvals.approve(request_id, by=by, args=edited)
+        await _counts(app, request_id, added, edited, "approve")
+        return await app.approvals.approve(request_id, by=by, args=edited, rule=added)
 
     return _settled(file, person, settle, as_json=as_json)
 
 
-def reject_request(file: Path, request_id: str, person: str, *, as_json: bool) -> int:
+def reject_request(file: Path, request_id: str, person: str, rule: str, *, as_json: bool) -> int:
     """Reject a call or drop a draft; raises as :func:`approve_request`."""
+    added = _object("--rule", rule)
 
     async def settle(app: App, by: str) -> ApprovalRequest:
-        return await app.approvals.reject(request_id, by=by)
+        await _counts(app, request_id, added, None, "reject")
+        return await app.approvals.reject(request_id, by=by, rule=added)
 
     return _settled(file, person, settle, as_json=as_json)
 
@@ -111,11 +118,36 @@ def _exit(request: ApprovalRequest, answer: Answer | None, came: Came) -> Exit:
     return Exit.OK if answer is None else of_run(answer.status, answer.error)
 
 
-def _object(text: str) -> dict[str, Json]:
+def _object(option: str, text: str) -> dict[str, Json] | None:
+    if not text:
+        return None
     try:
         value = json.loads(text)
     except ValueError as error:
-        raise ConfigError([Problem("--args", f"no JSON: {error}")]) from None
+        raise ConfigError([Problem(option, f"no JSON: {error}")]) from None
     if not isinstance(value, dict):
-        raise ConfigError([Problem("--args", 'expected a JSON object such as \'{"to": "ana"}\'')])
+        example = '{"to": "ana"}' if option == "--args" else '{"args": {"to": {"equals": "ana"}}}'
+        raise ConfigError([Problem(option, f"expected a JSON object such as '{example}'")])
     return value
+
+
+async def _counts(app: App, request_id: str, rule: Json, edited: Json, what: str) -> None:
+    """Make sure that a rule would have a say about the call that it is added with."""
+    if rule is None:
+        return
+    row = await app.store.read(lambda conn: conn.execute(one(request_id)).mappings().first())
+    stored = None if row is None else load(dict(row))
+    agent = app.agents.get(stored.agent) if stored is not None else None
+    action = agent.actions.get(stored.action) if agent is not None and stored is not None else None
+    if stored is None or action is None:
+        return
+    before = await app.store.read(lambda conn: stored_rules(conn, stored.agent))
+    args = stored.args if edited is None else edited
+    new = {"number": 0, "rule": checked(rule, what, stored, args), "by": "you"}
+    rules = rules_of(app, stored.agent, [*before, new])
+    if rules is None:
+        raise ConfigError([Problem("--rule", f"the plugin policy is off for agent {stored.agent}")])
+    found = rules.find(action, args, SystemClock().now())
+    if found is None or (found.number, found.added_by) != (0, "you"):
+        said = f"rule {found.name} is as specific and no milder" if found else "another rule counts"
+        raise ConfigError([Problem("--rule", f"would never count: {said}; add conditions on arguments")])

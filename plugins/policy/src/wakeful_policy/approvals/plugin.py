@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from datetime import timedelta
-from typing import Final
+from typing import Any
 
 from attrs import evolve
-from sqlalchemy import insert, select
+from sqlalchemy import insert, select, update
 
 from wakeful.hookspecs import hookimpl
 from wakeful.types import (
@@ -27,23 +26,16 @@ from wakeful.types import (
     canonical,
     clean,
     clean_text,
-    digest,
 )
-from wakeful_policy.approvals.deciding import (
-    Wanted,
-    claim,
-    find,
-    nobody,
-    refusal,
-    refuse,
-)
-from wakeful_policy.approvals.origins import origins
-from wakeful_policy.approvals.questions import ASK, OUTCOME, ask_person, expected, fitting
+from wakeful_policy.approvals.added import checked, loaded, of_agent, state_of
+from wakeful_policy.approvals.asked import NAME, columns, outcome_of, request_of
+from wakeful_policy.approvals.deciding import Wanted, claim, find, nobody, public, refusal, refuse
+from wakeful_policy.approvals.questions import ask_person, fitting
 from wakeful_policy.approvals.settings import ApprovalsSettings
-from wakeful_policy.approvals.tables import LINEAGE, Stored, load, request, requests
+from wakeful_policy.approvals.tables import LINEAGE, Stored, load, request, requests, rule, told
 
-#: Owner of the action that asks people.
-NAME: Final = "approvals"
+#: Requests that a channel is given at once.
+NEWS = 100
 
 
 class ApprovalsPlugin:
@@ -59,10 +51,11 @@ class ApprovalsPlugin:
     def __init__(self, settings: ApprovalsSettings, services: Services) -> None:
         self._settings, self._services = settings, services
         self._agent, self._approvers = "", tuple[str, ...]()
+        self._rules: tuple[tuple[Json, ...], tuple[Json, ...]] = ((), ())
 
     @hookimpl
     def store_tables(self) -> Sequence[Lineage]:
-        """Requests, and attempts that were refused."""
+        """Requests, attempts that were refused, rules that were added, what was told."""
         return (LINEAGE,)
 
     @hookimpl
@@ -88,21 +81,30 @@ class ApprovalsPlugin:
         if nobody(stored, self._approvers):
             raise LookupError(f"nobody may decide it; name approvers of the agent {run.agent.name!r}")
         await tx.exec(insert(request).values(**columns(stored)))
-        return stored.public()
+        return public(stored, self._approvers)
+
+    async def unknown(self, tx: Tx, run: Run, inv: Invocation) -> ApprovalRequest:
+        """Store a request to find out whether an interrupted call took effect."""
+        stored = outcome_of(self._request(run, inv, Judgement(Verdict.ALLOW)))
+        await tx.exec(insert(request).values(**columns(stored)))
+        return public(stored, self._approvers)
 
     async def pending(self, run_id: str) -> Sequence[ApprovalRequest]:
         """Return the undecided requests of a run of this agent, oldest first; of all runs for an empty id."""
         query = requests().where(request.c.status == "pending", request.c.agent == self._agent)
         if run_id:
             query = query.where(request.c.run_id == run_id)
-        rows = await self._services.read(query)
-        return [load(row._mapping).public() for row in rows]  # noqa: SLF001  (public in SQLAlchemy)
+        return self._public(await self._services.read(query))
 
     async def settle(
-        self, tx: Tx, request_id: str, *, yes: bool, by: str, args: Json = None
+        self, tx: Tx, request_id: str, *, yes: bool, by: str, args: Json = None, rule: Json = None
     ) -> ApprovalRequest | None:
-        """Approve or reject once; what is refused is recorded."""
-        wanted = Wanted(request_id, "approve" if yes else "reject", by, args)
+        """Approve or reject once, perhaps with a rule about later calls; what is refused is recorded.
+
+        Raises:
+            ConfigError: the rule is none, or does not match the call.
+        """
+        wanted = Wanted(request_id, "approve" if yes else "reject", by, args, rule=rule)
         return await self._settle(tx, wanted, "approved" if yes else "rejected")
 
     async def answer(self, tx: Tx, request_id: str, *, by: str, answer: Json) -> ApprovalRequest | None:
@@ -118,83 +120,75 @@ class ApprovalsPlugin:
         stored, now = await find(tx, request_id, self._agent), self._services.clock.now()
         if stored is None or stored.expires_at is None or now < stored.expires_at:
             return None
-        return await claim(tx, stored, Wanted(request_id, "expire", ""), "expired", now)
+        ended = await claim(tx, stored, Wanted(request_id, "expire", ""), "expired", now)
+        return None if ended is None else public(ended, self._approvers)
 
-    async def unknown(self, tx: Tx, run: Run, inv: Invocation) -> ApprovalRequest:
-        """Store a request to find out whether an interrupted call took effect."""
-        asked = Judgement(Verdict.ALLOW, "the process ended while it ran: did it take effect?")
-        stored = evolve(self._request(run, inv, asked), kind="outcome", expected=OUTCOME, expires_at=None)
-        await tx.exec(insert(request).values(**columns(stored)))
-        return stored.public()
+    async def rules(self) -> Sequence[Json]:
+        """Return the rules that people have added, read again only when they have changed."""
+        state = tuple((await self._services.read(state_of(self._agent)))[0])
+        if state != self._rules[0]:
+            rows = await self._services.read(of_agent(self._agent)) if state[0] else ()
+            self._rules = (state, loaded(rows))
+        return self._rules[1]
+
+    async def news(self, channel: str) -> Sequence[ApprovalRequest]:
+        """Return what a channel has yet to tell people: what was settled, then what is new, oldest first."""
+        mine = requests().where(request.c.agent == self._agent).limit(NEWS)
+        known = select(told.c.request_id).where(told.c.channel == channel)
+        new = mine.where(request.c.status == "pending", request.c.id.not_in(known))
+        # Those that were told while they were undecided are few, whatever has been asked in all the years.
+        open_ = known.where(told.c.status == "pending")
+        settled = mine.where(request.c.status != "pending", request.c.id.in_(open_))
+        rows = [*await self._services.read(settled), *await self._services.read(new)]
+        return self._public(rows)
+
+    async def told(self, tx: Tx, channel: str, request: ApprovalRequest) -> None:
+        """Store that a channel has told people of a request."""
+        values = {"status": request.status, "at": self._services.clock.now()}
+        mine = (told.c.channel == channel, told.c.request_id == request.id)
+        if not await tx.exec(update(told).where(*mine).values(**values)):
+            await tx.exec(insert(told).values(channel=channel, request_id=request.id, **values))
 
     # ---- inside
+    def _public(self, rows: Sequence[Any]) -> list[ApprovalRequest]:
+        return [public(load(row._mapping), self._approvers) for row in rows]  # noqa: SLF001  (public in SQLAlchemy)
+
     async def _settle(self, tx: Tx, wanted: Wanted, status: str) -> ApprovalRequest | None:
         now, stored = self._services.clock.now(), await find(tx, wanted.id, self._agent)
         why = refusal(wanted, stored, self._approvers, now)
         if not why and stored is not None:
             if wanted.what == "answer":
                 wanted = evolve(wanted, answer=fitting(stored.expected, wanted.answer))
+            added = None
+            if wanted.rule is not None:
+                args = stored.args if wanted.args is None else wanted.args
+                added = checked(wanted.rule, wanted.what, stored, args)
             settled = await claim(tx, stored, wanted, status, now)
             if settled is not None:
-                return settled
+                if added is not None:
+                    await self._add(tx, settled, added)
+                return public(settled, self._approvers)
             why = "decided by somebody else at the same moment"
         await refuse(tx, wanted, stored, why, now)
         return None
 
+    async def _add(self, tx: Tx, stored: Stored, added: Json) -> None:
+        values = {
+            "agent": stored.agent,
+            "rule": canonical(clean(added)),
+            "request_id": stored.id,
+            "added_by": clean_text(stored.decided_by),
+            "added_at": self._services.clock.now(),
+        }
+        await tx.exec(insert(rule).values(**values))
+
     def _request(self, run: Run, inv: Invocation, judgement: Judgement) -> Stored:
         action = self._services.catalogue(run).get(inv.action)
-        question = action is not None and action.owner == NAME and inv.action == ASK
-        kind = "draft" if judgement.verdict is Verdict.STAGE else "approval"
-        schema: Json = {"type": "object", "properties": {"decision": {"enum": ["approve", "reject"]}}}
-        if question:
-            kind, schema = "question", expected(inv.args)
-            fitting({"anyOf": [schema, {}]}, "")  # a schema that is none is the asker's mistake, now
-        elif action is not None:
-            schema["properties"]["args"] = action.schema
-        days, now = self._settings.expires_days, self._services.clock.now()
-        args = clean(inv.args)
-        return Stored(
-            number=0,
-            id=self._services.ids.new("ask"),
-            conversation=run.conversation,
-            run=run.id,
-            step=run.step,
-            key=inv.key,
-            kind=kind,
-            agent=run.agent.name,
-            asker=run.user,
-            action=inv.action,
-            args=args,
-            digest=digest(canonical(args)),
-            reason=clean_text(judgement.reason),
-            basis=judgement.basis,
-            provenance=origins(run, inv),
-            expected=schema,
-            priority=run.priority,
-            assignee=judgement.assignee,
-            asker_decides=judgement.asker_decides,
-            status="pending",
-            decided_by="",
-            decided_args=None,
-            answer=None,
-            created_at=now,
-            expires_at=now + timedelta(days=days) if days else None,
-            decided_at=None,
-        )
+        id_, now = self._services.ids.new("ask"), self._services.clock.now()
+        return request_of(run, inv, judgement, action, id_=id_, now=now, days=self._settings.expires_days)
 
     async def _answered(self, key: str) -> tuple[str, Json] | None:
         c = request.c
         query = select(c.decided_by, c.answer).where(c.key == key, c.kind == "question")
         rows = await self._services.read(query.where(c.status == "answered"))
         return (rows[0].decided_by, json.loads(rows[0].answer)) if rows else None
-
-
-def columns(stored: Stored) -> dict[str, Json]:
-    """Return the row of a new request."""
-    names = (
-        *("id", "step", "key", "kind", "agent", "asker", "action", "digest", "reason", "basis"),
-        *("priority", "assignee", "asker_decides", "status", "created_at", "expires_at"),
-    )
-    texts = {name: canonical(clean(getattr(stored, name))) for name in ("args", "provenance", "expected")}
-    plain = {name: getattr(stored, name) for name in names}
-    return {**plain, **texts, "conversation_id": stored.conversation, "run_id": stored.run}

@@ -24,7 +24,7 @@ from sqlalchemy import (
 )
 
 from wakeful.store.columns import UTCDateTime
-from wakeful.types import ApprovalRequest, Json, Lineage, canonical, digest
+from wakeful.types import Json, Lineage
 
 #: The migrations that make the tables.
 LINEAGE = Lineage("approvals", ("wakeful_policy.approvals:migrations",))
@@ -99,6 +99,30 @@ attempt = Table(
     _moment("at", nullable=False),
     Index("ix_approvals_attempt_request_id", "request_id"),
 )
+rule = Table(
+    "approvals_rule",
+    metadata,
+    Column("number", Integer, primary_key=True),
+    _text("agent", None),
+    _text("rule", None),
+    _text("request_id", None),
+    _text("added_by", None),
+    _moment("added_at", nullable=False),
+    _text("removed_by"),
+    _moment("removed_at"),
+    Index("ix_approvals_rule_agent", "agent"),
+)
+told = Table(
+    "approvals_told",
+    metadata,
+    Column("number", Integer, primary_key=True),
+    Column("request_id", Text, ForeignKey(request.c.id, ondelete="CASCADE"), nullable=False),
+    _text("channel", None),
+    _text("status", None),
+    _moment("at", nullable=False),
+    Index("ix_approvals_told_request_id", "request_id"),
+    Index("ix_approvals_told_channel", "channel", "status"),
+)
 
 
 @frozen
@@ -164,24 +188,15 @@ class Stored:
         """The arguments as they run: edited, if a person did."""
         return self.args if self.decided_args is None else self.decided_args
 
-    def public(self) -> ApprovalRequest:
-        """Return it as the kernel knows it."""
-        return ApprovalRequest(
-            self.id,
-            self.key,
-            self.run,
-            self.action,
-            self.given,
-            digest(canonical(self.given)),
-            self.status,
-            self.kind,
-            self.expires_at,
-        )
-
 
 def requests() -> Select[Any]:
     """Return the query for all requests, oldest first."""
     return select(request).order_by(request.c.number)
+
+
+def one(request_id: str) -> Select[Any]:
+    """Return the query for one request."""
+    return select(request).where(request.c.id == request_id)
 
 
 def load(row: Mapping[str, Any]) -> Stored:
