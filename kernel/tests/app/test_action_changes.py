@@ -12,7 +12,7 @@ import wakeful
 from wakeful import Agent, action, hookimpl
 from wakeful.store.tables import action_call, run
 from wakeful.testing import Say, ScriptedModel, say
-from wakeful.types import ActionChange, ConfigError, Offered, Run, Services, Tool
+from wakeful.types import ActionChange, ActionEnded, ConfigError, Offered, Run, Services, Tool
 
 
 @action(effect="read", output_trust="trusted")
@@ -61,6 +61,18 @@ async def test_scopes_of_changes(scope: str, agents: tuple[str, ...], codes: tup
         query = query.where(action_call.c.action == "ping")
         found = dict(await app.store.read(lambda conn: [tuple(row) for row in conn.execute(query)]))
     assert (found["top"], found["kid"], found["deeper"]) == codes
+
+
+async def test_a_misspelt_name_is_not_told_what_was_taken_away() -> None:
+    texts = []
+    async with wakeful.open(
+        agent("top", say(calls=["pingg"]), "Done.", say(calls=["pingg"]), "Done.")
+    ) as app:
+        for changes in ([], [ActionChange("remove", "ping")]):
+            stream = app.stream("top", "Go", action_changes=changes)
+            texts += [event.text async for event in stream if isinstance(event, ActionEnded)]
+    assert "**Did you mean:** `ping`" in texts[0]
+    assert "`ping`" not in texts[1]
 
 
 async def test_adding_an_action_needs_an_offer_that_can_reach_it() -> None:

@@ -29,6 +29,7 @@ async def test_what_a_run_adds_is_found_and_run_and_what_it_lacks_is_not(
     entries = [
         {"action_name": "polish_silver", "parameters": {"grams": 7}},
         {"action_name": "shop_delete_coupon", "parameters": {"coupon_id": "1"}},
+        {"action_name": "shop_delet_coupon", "parameters": {"coupon_id": "1"}},
     ]
     run = ("execute_discovered_action", {"actions": entries})
     model = ScriptedModel([say(calls=[look]), say(calls=[run]), "Done."] * 2)
@@ -42,10 +43,12 @@ async def test_what_a_run_adds_is_found_and_run_and_what_it_lacks_is_not(
         for each in (changes, []):
             stream = app.stream("agent", "Go", conversation="c-1", action_changes=each)
             told.append([event async for event in stream if isinstance(event, ActionEnded)])
-    (found, polished, dropped), (found_later, polished_later, dropped_later) = told
+    (found, polished, dropped, near), (found_later, polished_later, dropped_later, near_later) = told
     assert "polish_silver [shop]: Polish the silver" in found.text
     assert "shop_delete_coupon" not in found.text
     assert (polished.result.code, dropped.result.code) == ("SUCCESS", "ACTION_REMOVED")
+    assert "shop_delete_coupon" not in near.text
+    assert "shop_delete_coupon" in near_later.text
     assert "polish_silver" not in found_later.text
     assert "shop_delete_coupon" in found_later.text
     assert (polished_later.result.code, dropped_later.result.code) == ("UNKNOWN_ACTION", "SUCCESS")

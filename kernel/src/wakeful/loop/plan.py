@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from attrs import evolve, frozen
@@ -129,9 +129,23 @@ def _resolved(agent: BuiltAgent, run: Run, call: Call) -> Sequence[tuple[str, Js
         resolved = agent.offer.resolve(repaired, agent.offered, decision)
     except Exception as error:  # noqa: BLE001  (every call gets its result, whatever a plugin raises)
         return failure("OFFER_FAILED", str(PluginError(agent.slot("tool_offer"), "tool_offer", error)))
-    if isinstance(resolved, ActionResult) or resolved:
-        return resolved
+    if isinstance(resolved, ActionResult):
+        return _without(resolved, agent.removed)
+    if resolved:
+        return [
+            (name, _without(args, agent.removed) if isinstance(args, ActionResult) else args)
+            for name, args in resolved
+        ]
     return failure("UNKNOWN_TOOL", f"the tool {call.tool!r} stands for no action")
+
+
+def _without(failed: ActionResult, removed: Container[str]) -> ActionResult:
+    """Return a failed result that suggests nothing of what the caller took away."""
+    known = failed.recovery
+    if known is None or not removed:
+        return failed
+    left = tuple(value for value in known.suggested_values if value not in removed)
+    return evolve(failed, recovery=evolve(known, suggested_values=left))
 
 
 def _meant(agent: BuiltAgent, written: str, names: Iterable[str]) -> str | None:
@@ -157,7 +171,7 @@ def _checked(agent: BuiltAgent, inv: Invocation, known: Mapping[str, Action]) ->
     if action is None:
         name = _meant(agent, inv.action, known)
         if name is None:
-            return evolve(inv, refusal=unknown_tool(inv.action, agent.offered))
+            return evolve(inv, refusal=_without(unknown_tool(inv.action, agent.offered), agent.removed))
         inv, action = evolve(inv, action=name), known[name]
     checked = check_arguments(action, inv.args)
     if isinstance(checked, ActionResult):
