@@ -12,11 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wakeful.types import Trust
+from wakeful.results.render import render
+from wakeful.types import ActionResult, ErrorRecovery, Trust
 from wakeful_taint import DataEnvelope
 
-#: Examples of the property; a twentieth in everyday runs.
-EXAMPLES = 100_000 if os.environ.get("WAKEFUL_EXAMPLES") == "thorough" else 5_000
+#: Generated texts, half of them as they are and half as the fields of a result; a twentieth in everyday runs.
+EXAMPLES = (100_000 if os.environ.get("WAKEFUL_EXAMPLES") == "thorough" else 5_000) // 2
 NONCE = "0a1b2c3d4e5f"
 TAG = "untrusted_external_data"
 LOOKALIKES = str.maketrans(
@@ -165,6 +166,41 @@ def test_no_text_leaves_its_envelope_or_poses_as_somebody(text: str) -> None:
     assert body(text) == inside
 
 
+NESTED = st.recursive(
+    TEXTS | st.none() | st.integers(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
+    max_leaves=6,
+)
+RESULTS = st.builds(
+    ActionResult,
+    success=st.booleans(),
+    message=TEXTS,
+    outputs=st.dictionaries(TEXTS, NESTED, max_size=3),
+    recovery=st.builds(
+        ErrorRecovery, suggestion=TEXTS, suggested_values=st.lists(TEXTS, max_size=2).map(tuple)
+    ),
+    trust=st.just(Trust.UNTRUSTED),
+    source=TEXTS,
+)
+
+
+@settings(max_examples=EXAMPLES)
+@given(RESULTS)
+def test_no_result_leaves_its_envelope_whatever_field_it_is_in(result: ActionResult) -> None:
+    text = render("Get Inbox", result, DataEnvelope(), NONCE)
+    before, head, rest = text.partition(f"<{TAG} ")
+    assert not leaves(before)
+    if not head:
+        assert not result.message
+        assert not result.outputs
+        return
+    inside = rest.split("\n", 1)[1].rpartition("\n")[0]
+    assert text.endswith(f'\n</{TAG} id="{rest.split(chr(34))[1]}">')
+    assert not leaves(inside)
+    assert not poses(inside)
+
+
+@settings(max_examples=EXAMPLES // 10)
 @given(TEXTS)
 def test_no_source_leaves_its_attribute(source: str) -> None:
     body("x", source)
@@ -182,6 +218,11 @@ def test_no_source_leaves_its_attribute(source: str) -> None:
 )
 def test_what_reads_as_nothing_else_stays_as_it_is(text: str) -> None:
     assert body(text) == text
+
+
+@pytest.mark.parametrize("text", ["resu ###\nmore", "metsys # \nmore", "more\ntnatsissa ##"])
+def test_a_heading_that_is_written_backwards_is_broken_wherever_it_stands(text: str) -> None:
+    assert not poses(body(text))
 
 
 def test_only_what_would_read_as_a_marker_is_touched() -> None:

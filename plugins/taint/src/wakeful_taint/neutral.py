@@ -37,7 +37,7 @@ _BACKWARDS = re.compile(
 #: Turn labels at the start of a line.
 _LABELS = re.compile(rf"(?:^|\n)\s*+(?:#+\s*+)?({_ROLES})\s*:|(?:^|\n)\s*+#+\s*+(system|assistant|user)\b")
 _SLELBAL = re.compile(
-    rf":\s*+({_ROLES[::-1]})\s*(?:#+\s*)?(?=\n|$)|\b(metsys|tnatsissa|resu)\s*+#+\s*+(?=\n|$)"
+    rf":\s*+({_ROLES[::-1]})\s*(?:#+\s*)?(?=\n|$)|\b(metsys|tnatsissa|resu)\s*+#+[^\S\n]*+(?=\n|$)"
 )
 _LEADS = "# \t\r\f\v\x1c\x1d\x1e\x1f\x85\u2028\u2029"
 _STARTS = tuple(_ROLES.split("|"))

@@ -108,7 +108,9 @@ class Seen:
     def source(self, value: str) -> Row | None:
         """Return the first row that a folded value stands in."""
         found = self.codes.get(value)
-        return self.output[found] if found else next((r for r, text in self.texts if value in text), None)
+        if found or addresses(value) == {value}:  # addresses are all known
+            return self.output[found] if found else None
+        return next((row for row, text in self.texts if value in text), None)
 
 
 class Index:

@@ -52,6 +52,8 @@ ROUNDS: Final = 3
 _ENCODED = re.compile(r"&#?[0-9A-Za-z]{1,32};?|(?:%[0-9A-Fa-f]{2})+")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _TAGGED = re.compile("[\U000e0020-\U000e007e]")
+#: Characters of Chinese, Japanese and Korean that read as nothing else; a run of them is as good as one.
+_IDEOGRAPHS = re.compile("[\u3041-\u3096\u30a1-\u30fa\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3]{2,}")
 
 
 @frozen
@@ -101,11 +103,12 @@ def _table(*, tags: bool) -> _Table:
 
 
 def readings(text: str) -> tuple[str, ...]:
-    """Return a text as it is read, quickly and without places."""
+    """Return a text as it is read, quickly and without places; long runs of ideographs are cut short."""
     if text.isascii() and not _CONTROL.search(text):
         return (text.lower(),)
-    plain = text.translate(_table(tags=False))
-    return (plain, text.translate(_table(tags=True))) if _TAGGED.search(text) else (plain,)
+    short = _IDEOGRAPHS.sub("\u4e00", text)
+    plain = short.translate(_table(tags=False))
+    return (plain, short.translate(_table(tags=True))) if _TAGGED.search(short) else (plain,)
 
 
 def squeeze(text: str) -> str:

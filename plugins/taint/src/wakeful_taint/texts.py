@@ -25,7 +25,6 @@ _HOST = re.compile(r"(?:[A-Za-z][\w+.-]*://)?[^/?#]*")
 _WHOLE = re.compile(r"(-?\d+)\.0+")
 _TWO_DIGITS = re.compile(r"\d\D*\d")
 _DECIMAL = re.compile(r"(\d+)\.(\d+)")
-_SPACES = re.compile(r"\s+")
 #: Full stops that name servers take for a dot.
 _STOPS = str.maketrans({"\u3002": ".", "\uff61": "."})
 
@@ -38,12 +37,12 @@ def folded(text: str) -> str:
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text).translate(_STOPS)
         text = "".join(each for each in text if unicodedata.category(each) != "Cf")
-    return _SPACES.sub(" ", text.casefold()).strip()
+    return " ".join(text.casefold().split())
 
 
 def written(text: str) -> str:
     """Return a text as it is written: composed characters, one blank between words."""
-    return _SPACES.sub(" ", unicodedata.normalize("NFC", text)).strip()
+    return " ".join(unicodedata.normalize("NFC", text).split())
 
 
 def exact(text: str) -> str:
