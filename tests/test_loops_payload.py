@@ -62,7 +62,8 @@ async def test_a_loop_goes_over_the_payload_and_hands_on_what_is_in_it(wakeful_a
 @pytest.mark.parametrize(
     ("items", "code", "words"),
     [
-        ("payload.peple", "NO_SUCH_VALUE", "nothing at 'peple'"),
+        ("payload.peple", "NO_SUCH_VALUE", "At its beginning there are: open, people, tone."),
+        ("payload.tone.wrod", "NO_SUCH_VALUE", "**Did you mean:** `tone.word`"),
         ("payload.tone", "NO_COLLECTION", "there is no list at 'payload.tone'"),
         ("people", "NO_COLLECTION", "there is no list at 'people'"),
         ('["Ada", "Bo"]', "SUCCESS", "2 processed, 0 failed"),

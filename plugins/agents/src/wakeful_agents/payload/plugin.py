@@ -24,15 +24,18 @@ from wakeful.types import (
     Verdict,
     canonical,
     failure,
+    near,
 )
 from wakeful_agents.payload.changes import Change, apply
 from wakeful_agents.payload.held import KEY, Held, held
-from wakeful_agents.payload.paths import EVERYWHERE, MISSING, PathError, Rule, look, parse_path
+from wakeful_agents.payload.paths import EVERYWHERE, MISSING, Path, PathError, Rule, look, parse_path, spell
 
 #: Place of the fragment among the runtime state: after the kernel's own, before lists of plugins.
 ORDER = 40
 #: Most changes of one call; more are a new document, which is one change.
 MOST = 100
+#: Names of a document that an error tells.
+NAMED = 40
 #: Tool name of the action that changes the document.
 CHANGE = "change_payload"
 
@@ -187,5 +190,24 @@ class PayloadReference:
             raise ActionError("INVALID_REFERENCE", str(error)) from error
         value = look(document.document, place)
         if value is MISSING:
-            raise ActionError("NO_SUCH_VALUE", f"the payload has nothing at {path.removeprefix('.')!r}")
+            raise _nothing(document, place)
         return Referred(value, document.trust(place), document.source(place))
+
+
+def _nothing(document: Held, place: Path) -> ActionError:
+    """Return the error for a place where nothing stands, with the names at the last part of it that there is.
+
+    Names that came from outside are not told: a refusal is the kernel's own word.
+    """
+    above = [place[:length] for length in range(len(place) - 1, -1, -1)]
+    last = next((part for part in above if look(document.document, part) is not MISSING), ())
+    there = look(document.document, last)
+    told = isinstance(there, dict) and document.trust(last) is Trust.TRUSTED
+    names = sorted(there)[:NAMED] if told else []
+    where = spell(last) or "its beginning"
+    return ActionError(
+        "NO_SUCH_VALUE",
+        f"the payload has nothing at {spell(place)!r}",
+        suggestion=f"At {where} there are: {', '.join(names)}." if names else "",
+        suggested=[spell((*last, name)) for name in near(str(place[len(last)]), names)] if names else (),
+    )
