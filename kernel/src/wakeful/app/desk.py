@@ -15,7 +15,7 @@ from wakeful.store.engine import Store
 from wakeful.store.prepared import Prepared
 from wakeful.store.records import run_ids
 from wakeful.store.tables import run
-from wakeful.store.work import inbox, outbox, work_item
+from wakeful.store.work import HELD, inbox, outbox, work_item
 from wakeful.types import (
     Claim,
     FencedError,
@@ -191,7 +191,7 @@ def begun(conn: Connection, run_id: str) -> Begun | None:
     found = conn.execute(select(run.c.status, run.c.conversation_id).where(run.c.id == run_id)).first()
     if found is None:
         return None
-    holds = (work_item.c.key == found.conversation_id, work_item.c.status.in_(("running", "cancelling")))
+    holds = (work_item.c.key == found.conversation_id, work_item.c.status.in_(HELD))
     c = work_item.c
     row = conn.execute(select(c.id, c.kind, c.key, c.payload, c.priority).where(*holds)).first()
     holder = (

@@ -22,6 +22,8 @@ from wakeful.types import (
 )
 
 if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
     from wakeful.store.transaction import Transaction
 
 
@@ -45,18 +47,21 @@ async def settle_lost(live: Live) -> dict[str, ActionResult]:
     query = select(action_call).where(c.run_id == live.run.id, begun).order_by(c.key)
     rows = await live.store.read(lambda conn: conn.execute(query).mappings().all())
     lost = [invocation_of(dict(row), {}) for row in rows if not reruns(live, row["action"])]
-    results: dict[str, ActionResult] = {}
-    asked: list[ApprovalRequest] = []
-    if lost:
-        async with live.store.transaction() as tx:
-            for inv in lost:
-                results[inv.key], request = await outcome_unknown(live, tx, inv)
-                asked += [request] if request else []
-                written = await live.journal.result_values(inv.key, results[inv.key], "unknown", ())
-                await tx.run(lambda conn, written=written: live.journal.put_result(conn, live.run, *written))  # type: ignore[misc]
-    for request in asked:
-        await live.emit(PersonAsked(live.run.id, request))
-    return results
+    if not lost:
+        return {}
+    async with live.store.transaction() as tx:
+        settled = [(inv.key, *await outcome_unknown(live, tx, inv)) for inv in lost]
+        written = [await live.journal.result_values(key, raw, "unknown", ()) for key, raw, _ in settled]
+
+        def write(conn: Connection) -> None:
+            for each in written:
+                live.journal.put_result(conn, live.run, *each)
+
+        await tx.conclude(write)
+    for _, _, request in settled:
+        if request is not None:
+            await live.emit(PersonAsked(live.run.id, request))
+    return {key: raw for key, raw, _ in settled}
 
 
 async def outcome_unknown(

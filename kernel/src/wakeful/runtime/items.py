@@ -11,9 +11,8 @@ from typing import Any
 from sqlalchemy import Connection, bindparam, case, delete, or_, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
-from wakeful.runtime.statements import HELD
 from wakeful.store.prepared import Prepared
-from wakeful.store.work import work_item
+from wakeful.store.work import HELD, work_item
 from wakeful.types import WorkItem, WorkStatus, canonical
 
 #: How long the id of an item that ended well is remembered, so that submitting it again does nothing.

@@ -14,10 +14,8 @@ from sqlalchemy.sql.dml import ReturningUpdate
 
 from wakeful.store.columns import UTCDateTime
 from wakeful.store.prepared import Prepared
-from wakeful.store.work import work_item
+from wakeful.store.work import HELD, work_item
 
-#: Statuses that hold an item's key.
-HELD = ("running", "cancelling")
 #: The first number of the advisory locks on keys, apart from those of other programs: "wake" in ASCII.
 LOCKS = int.from_bytes(b"wake", "big")
 
@@ -29,7 +27,7 @@ _NOT_BEFORE = bindparam("not_before_", type_=UTCDateTime)
 _IDS: Any = bindparam("ids_", expanding=True)
 _FREE = ~exists().where(_held.c.key == _c.key, or_(*(_held.c.status == status for status in HELD)))
 # In words, not as parameters: only so does SQLite use the partial index.
-_IS_HELD = sql("work_item.status IN ('running', 'cancelling')")
+_IS_HELD = sql(f"work_item.status IN {HELD}")
 _QUEUED = _c.status == "queued"
 
 

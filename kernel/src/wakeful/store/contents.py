@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
-from sqlalchemy import Connection, Executable, Table, delete, exists, insert, literal, select
+from sqlalchemy import Connection, Executable, delete, exists, insert, literal, select
 
 from wakeful.store import columns as c
 from wakeful.store.files import GRACE_S
-from wakeful.store.tables import KernelTable, conversation, kernel_metadata, run
+from wakeful.store.tables import KernelTable, conversation, kernel_metadata, run, table_of
 from wakeful.store.work import work_item
 from wakeful.types.enums import RunStatus
 from wakeful.types.errors import ConversationBusyError
@@ -27,7 +27,7 @@ class Content(KernelTable, table=True):
     ref: str = c.part()
 
 
-content = cast("Table", Content.__table__)  # type: ignore[attr-defined]  # set by SQLModel's metaclass
+content = table_of(Content)
 
 
 def keep(conversation_id: str, ref: str) -> Executable:

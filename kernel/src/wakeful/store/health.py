@@ -12,13 +12,11 @@ from sqlalchemy import Connection, func, or_, select
 from sqlalchemy import text as sql
 
 from wakeful.store import tables as t
-from wakeful.store.work import work_item
+from wakeful.store.work import HELD, work_item
 from wakeful.types.enums import RunStatus
 
 #: Entries of each kind that are listed.
 MOST = 20
-
-_HELD = ("running", "cancelling")
 
 
 @frozen
@@ -85,11 +83,11 @@ def health(conn: Connection, now: datetime, is_dead: Callable[[str], bool]) -> H
         conn.execute(select(c.status, func.count()).group_by(c.status)).tuples().all()
     )
     dead = select(work_item).where(c.status == "failed").order_by(c.updated_at.desc(), c.id)
-    owners = conn.execute(select(c.owner).where(c.status.in_(_HELD)).distinct()).scalars()
+    owners = conn.execute(select(c.owner).where(c.status.in_(HELD)).distinct()).scalars()
     gone = frozenset(owner for owner in owners if is_dead(owner))
     lost = or_(c.lease_until < now, c.owner.in_(gone))
-    stale = select(work_item).where(c.status.in_(_HELD), lost).order_by(c.lease_until, c.id)
-    live = select(c.id).where(c.key == t.run.c.conversation_id, c.status.in_(("queued", *_HELD)))
+    stale = select(work_item).where(c.status.in_(HELD), lost).order_by(c.lease_until, c.id)
+    live = select(c.id).where(c.key == t.run.c.conversation_id, c.status.in_(("queued", *HELD)))
     adrift = (
         select(t.run.c.id)
         .where(t.run.c.status == RunStatus.RUNNING.value, t.run.c.parent_run.is_(None), ~live.exists())
@@ -99,7 +97,7 @@ def health(conn: Connection, now: datetime, is_dead: Callable[[str], bool]) -> H
     return Health(
         size=_size(conn),
         waiting=counts.get("queued", 0),
-        running=sum(counts.get(status, 0) for status in _HELD),
+        running=sum(counts.get(status, 0) for status in HELD),
         dead=counts.get("failed", 0),
         dead_letters=_records(conn.execute(dead.limit(MOST)).mappings().all(), gone),
         stale=_records(conn.execute(stale.limit(MOST)).mappings().all(), gone),

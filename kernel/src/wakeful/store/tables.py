@@ -290,17 +290,18 @@ class Rewrite(KernelTable, table=True):
     created_at: datetime = c.moment()
 
 
-def _table(model: type[KernelTable]) -> Table:
+def table_of(model: type[KernelTable]) -> Table:
+    """Return the table of a model, to write with."""
     return cast("Table", model.__table__)  # type: ignore[attr-defined]  # set by SQLModel's metaclass
 
 
-conversation = _table(Conversation)
-message = _table(Message)
-run = _table(Run)
-step = _table(Step)
-model_call = _table(ModelCall)
-action_call = _table(ActionCall)
-plugin_state = _table(PluginState)
-declaration = _table(Declaration)
-epoch = _table(Epoch)
-rewrite = _table(Rewrite)
+conversation = table_of(Conversation)
+message = table_of(Message)
+run = table_of(Run)
+step = table_of(Step)
+model_call = table_of(ModelCall)
+action_call = table_of(ActionCall)
+plugin_state = table_of(PluginState)
+declaration = table_of(Declaration)
+epoch = table_of(Epoch)
+rewrite = table_of(Rewrite)

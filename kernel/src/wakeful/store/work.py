@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import cast
 
-from sqlalchemy import Index, Table
+from sqlalchemy import Index
 from sqlalchemy import text as sql
 
 from wakeful.store import columns as c
-from wakeful.store.tables import KernelTable
+from wakeful.store.tables import KernelTable, table_of
 
 #: As stored; ``delayed`` is a queued item whose time has not come.
 ITEM_STATUSES = ("queued", "running", "cancelling", "done", "failed", "cancelled")
-_HELD = sql("status IN ('running', 'cancelling')")
+#: Statuses of an item that somebody holds, and with it its key.
+HELD = ("running", "cancelling")
+_IS_HELD = sql(f"status IN {HELD}")
 
 
 class WorkItemRow(KernelTable, table=True):
@@ -21,7 +22,7 @@ class WorkItemRow(KernelTable, table=True):
 
     __tablename__ = "work_item"
     __table_args__ = (
-        Index("uq_work_item_held", "key", unique=True, sqlite_where=_HELD, postgresql_where=_HELD),
+        Index("uq_work_item_held", "key", unique=True, sqlite_where=_IS_HELD, postgresql_where=_IS_HELD),
         Index("ix_work_item_queue", "status", "priority", "not_before"),
         Index("ix_work_item_key", "key", "status", "priority", "created_at"),
         c.one_of("status", ITEM_STATUSES),
@@ -72,12 +73,8 @@ class Inbox(KernelTable, table=True):
     created_at: datetime = c.moment()
 
 
-def _table(model: type[KernelTable]) -> Table:
-    return cast("Table", model.__table__)  # type: ignore[attr-defined]  # set by SQLModel's metaclass
-
-
-work_item = _table(WorkItemRow)
-outbox = _table(Outbox)
-inbox = _table(Inbox)
+work_item = table_of(WorkItemRow)
+outbox = table_of(Outbox)
+inbox = table_of(Inbox)
 
 __all__ = ["inbox", "outbox", "work_item"]
