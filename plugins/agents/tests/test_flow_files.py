@@ -129,6 +129,9 @@ def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert code == 2
     assert "bad.toml: steps.load.next: there is no step 'eahc'; did you mean 'each'?" in err
     assert "no such file; did you mean 'good.toml'?" in run("check", f"{good}l")[2]
+    assert "cannot be read: Is a directory" in run("check", str(tmp_path))[2]
+    bad.write_bytes(b"\xff")
+    assert "bad.toml: is no UTF-8 text: invalid start byte at byte 0" in run("check", str(bad))[2]
     assert json.loads(run("show", str(good), "--json")[1])["picture"].startswith("flowchart TD")
     assert run("show", str(good), "--svg")[1].startswith("<svg ")
 

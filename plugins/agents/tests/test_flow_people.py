@@ -73,6 +73,18 @@ async def test_a_flow_waits_for_the_decision_and_goes_on_with_its_outcome(
     assert (answer.status, answer.text, noted) == (RunStatus.COMPLETED, text, ["note"])
 
 
+async def test_a_flow_fails_with_what_a_person_said(tmp_path: Path) -> None:
+    (tmp_path / "flow.toml").write_text('[steps.a]\naction = "pay"\nargs = { euros = 100 }', encoding="utf-8")
+    subject = Agent(
+        model=ScriptedModel([]), actions=[pay], plugins=["flow", Desk], type="flow", folder=tmp_path
+    )
+    async with wakeful.open(subject) as app:
+        answer = await app.send("agent", "Go")
+        await app.approvals.reject(answer.pending[0], by="ana")
+        answer = await ended(app, answer)
+    assert answer.error == "step a: REJECTED: a person rejected this call; it was not executed"
+
+
 async def test_a_flow_waits_for_a_sub_agent_that_waits(tmp_path: Path) -> None:
     kid = Agent(
         model=ScriptedModel([say(calls=[("pay", {"euros": 100})]), "Held.", "All is paid."]),

@@ -18,6 +18,7 @@ from sqlalchemy import select, update
 from wakeful.loop.approved import FINAL, VOID, judged_again, take_rules, void
 from wakeful.loop.below import HOLDING
 from wakeful.loop.close import Put, Work, context, finish, merged, unfinished
+from wakeful.loop.codec import dump_result
 from wakeful.loop.decisions import EXPIRED
 from wakeful.loop.execute import execute
 from wakeful.loop.inner import Inner
@@ -234,6 +235,7 @@ async def _record(
             guard(conn, live.run)
             rows = append_rows(conn, live.run, [row], live.clock.now())
             values = {"status": status, "success": success, "code": code, "result_seq": rows[0].seq}
+            values |= {"result": dump_result(raw)} if status == "denied" else {}
             conn.execute(update(action_call).where(action_call.c.key == inv.key).values(**values))
             close_nested(conn, live.run.id, [inv.key], rows[0].seq)
             attached.keep_all(conn, live.run.conversation, [ended.result])

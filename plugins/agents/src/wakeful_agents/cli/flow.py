@@ -51,4 +51,4 @@ def show(
 def _read(file: Path) -> Flow:
     from wakeful_agents.flow.files import read_file
 
-    return read_file(file, file.name)
+    return read_file(file, file.name or str(file))

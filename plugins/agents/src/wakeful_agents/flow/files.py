@@ -21,6 +21,9 @@ def read_file(path: Path, where: str) -> Flow:
         folder = path.parent
         names = [each.name for each in folder.iterdir()] if folder.is_dir() else []
         raise ConfigError([Problem(where, f"there is no such file{nearest(path.name, names)}")]) from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError([Problem(where, f"cannot be read: {error}")]) from None
+    except OSError as error:
+        raise ConfigError([Problem(where, f"cannot be read: {error.strerror or error}")]) from None
+    except UnicodeDecodeError as error:
+        what = f"is no UTF-8 text: {error.reason} at byte {error.start}"
+        raise ConfigError([Problem(where, what)]) from None
     return read_flow(text, where)
