@@ -155,7 +155,9 @@ class Inner:
         """
         found = await resolved(self.live.agent, self._seen_with(puts), reference)
         if isinstance(found, ActionResult):
-            raise ActionError(found.code, found.message, retryable=True)
+            error = ActionError(found.code, found.message, retryable=True)
+            error.recovery = found.recovery or error.recovery
+            raise error
         return found
 
     def _seen_with(self, puts: Sequence[Put]) -> Run:

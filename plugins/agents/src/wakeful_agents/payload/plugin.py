@@ -208,6 +208,7 @@ def _nothing(document: Held, place: Path) -> ActionError:
     return ActionError(
         "NO_SUCH_VALUE",
         f"the payload has nothing at {spell(place)!r}",
+        retryable=True,
         suggestion=f"At {where} there are: {', '.join(names)}." if names else "",
         suggested=[spell((*last, name)) for name in near(str(place[len(last)]), names)] if names else (),
     )
