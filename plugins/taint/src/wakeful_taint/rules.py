@@ -179,10 +179,9 @@ def _ask(rule: str, case: Case, foreign: tuple[str, ...]) -> Decision:
     mine = {each for leaf in strange for each in (folded(leaf), *links(folded(leaf)))}
     found = (*(each for each in foreign if each not in mine), *strange)
     suspects = tuple(dict.fromkeys(leaf for leaf in found if not case.words.have(leaf)))
+    why = "outside text was read before"
     if case.repeat and not suspects:
-        return Decision(rule, Verdict.REQUIRE_APPROVAL, "the same call was made before", ())
-    if not any(is_given(each.leaves) for each in case.given) or _wipes(case):
-        return Decision(
-            rule, Verdict.REQUIRE_APPROVAL, "it cannot be undone, and outside text was read before"
-        )
-    return Decision(rule, Verdict.REQUIRE_APPROVAL, "outside text was read before", suspects)
+        why = "the same call was made before"
+    elif not any(is_given(each.leaves) for each in case.given) or _wipes(case):
+        why = f"it cannot be undone, and {why}"
+    return Decision(rule, Verdict.REQUIRE_APPROVAL, why, suspects)
