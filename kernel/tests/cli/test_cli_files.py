@@ -11,6 +11,7 @@ import pytest
 
 from tests.cli import Console, Wakeful
 from wakeful.config import load_config
+from wakeful.plugins.loader import installed
 
 
 def files(folder: Path) -> dict[str, str]:
@@ -48,6 +49,13 @@ def test_init_never_overwrites(console: Console, wakeful: Wakeful) -> None:
 def test_init_in_another_folder_says_how_to_get_there(console: Console, wakeful: Wakeful) -> None:
     assert wakeful("init", "a/b", "--json").json["next"][0] == "cd a/b"
     assert (console.folder / "a/b/wakeful.toml").exists()
+
+
+def test_init_says_what_its_model_needs(console: Console, wakeful: Wakeful) -> None:
+    needed = [] if "replay" in installed() else ["pip install wakeful-replay"]
+    assert wakeful("init", "--json").json["next"][:-3] == needed
+    console.install("wk_model", "Plugin = object\n", {"replay": "Plugin"})
+    assert wakeful("init", "--force", "--json").json["next"][0].startswith("wakeful run")
 
 
 def test_what_cannot_be_written_leaves_nothing(console: Console, wakeful: Wakeful) -> None:
