@@ -71,6 +71,7 @@ async def elapsed(world: World, seconds: float) -> None:
 async def test_an_end_is_written_once_the_database_takes_it(
     world: World, store: Database, caplog: pytest.LogCaptureFixture
 ) -> None:
+    caplog.set_level("DEBUG", "wakeful")
     runtime = await world.runtime()
     await runtime.submit(world.item("a", wait=True))
     await world.at(runtime, "a", WorkStatus.RUNNING)
@@ -131,6 +132,7 @@ async def test_the_queue_is_served_again_after_a_failure(
     assert 10 <= breakable.tries <= 50
     breakable.broken = None
     assert str(error) in caplog.text
+    assert caplog.text.count("cannot be used yet") == 2 * isinstance(error, StoreError)  # once by each
     assert ("Traceback" in caplog.text) is isinstance(error, ZeroDivisionError)
     await runtime.submit(world.item("a"))
     await world.at(runtime, "a", WorkStatus.DONE)

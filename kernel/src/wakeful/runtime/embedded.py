@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime, timedelta
+from logging import DEBUG, WARNING
 
 from attrs import define, field
 from sqlalchemy import Connection
@@ -183,7 +184,8 @@ class EmbeddedRuntime:
             try:
                 await turn()
             except StoreError as error:
-                log.warning("the work queue cannot be used; next try in %g s: %s", pause, error)
+                level = WARNING if pause == shortest else DEBUG  # one outage, one line
+                log.log(level, "the work queue cannot be used yet: %s", error)
             except Exception:
                 log.exception("the work queue failed unexpectedly; next try in %g s", pause)
             else:

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
+from logging import DEBUG, WARNING
 
 from attrs import frozen
 from sqlalchemy import Connection
@@ -51,7 +52,8 @@ class Outcomes:
             except Exception as error:  # noqa: BLE001  (whatever it is, the end must not get lost)
                 if self.clock.now() >= held.until:
                     break
-                log.warning("the end of work item %s could not be written yet: %s", item_id, error)
+                level = WARNING if pause == shortest else DEBUG  # said once
+                log.log(level, "the end of work item %s could not be written yet: %s", item_id, error)
                 await self.clock.sleep(pause)
                 pause = min(2 * pause, longest)
             else:
