@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from attrs import evolve
+from beside import add_peers
 from overhead_kit.loops import LOOPS
 from overhead_kit.workload import TURNS, Workload, of_peers, own
 
@@ -87,7 +88,17 @@ def child(name: str, url: str, args: argparse.Namespace) -> dict[str, float] | N
         folder = HERE
     else:
         folder = args.peers
-        command = [args.peers_python, "-W", "ignore", "overhead_bench.py", "--child", name, "--url", url]
+        command = [
+            args.peers_python,
+            "-B",
+            "-W",
+            "ignore",
+            "overhead_bench.py",
+            "--child",
+            name,
+            "--url",
+            url,
+        ]
         command += ["--conversations", "2", "--turns", str(args.turns)]
         command += ["--many", str(args.many), "--many-turns", "1"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=folder, check=False)
@@ -122,6 +133,20 @@ def table(rounds: dict[str, list[dict[str, float]]]) -> dict[str, dict[str, floa
     return {name: {key: round(value, 3) for key, value in row.items()} for name, row in rows.items()}
 
 
+def show(rows: dict[str, dict[str, float]]) -> None:
+    """Print the rows, then the throughput of wakeful's beside the fastest bare loop."""
+    print(f"{'':24}{'CPU ms/step':>12}{'ratio':>8}{'200: steps/s':>14}{'ratio':>8}{'MB':>8}")
+    for name, row in rows.items():
+        figures = f"{row['cpu_ms_per_step']:12.2f}{row.get('ratio', 0):8.2f}{row['steps_per_s_200']:14.1f}"
+        print(f"{name:24}{figures}{row.get('ratio_200', 0):8.2f}{row['rss_mb']:8.1f}")
+    base = rows.get("bare/anthropic")
+    if base is None:
+        return
+    for name in (name for name in rows if name.startswith("wakeful/")):
+        share = rows[name]["steps_per_s_200"] / base["steps_per_s_200"]
+        print(f"200 at once: {name} takes {share:.2f} of the steps a second of bare/anthropic")
+
+
 def main() -> int:
     """Measure and print."""
     parser = argparse.ArgumentParser(
@@ -132,8 +157,7 @@ def main() -> int:
     parser.add_argument("--many", type=int, default=MANY, help="conversations at once")
     parser.add_argument("--only", default="", help="names that contain this")
     parser.add_argument("--json", action="store_true")
-    parser.add_argument("--peers", type=Path, help="folder with overhead_bench.py and workload.py")
-    parser.add_argument("--peers-python", default=sys.executable)
+    add_peers(parser, "overhead_bench.py")
     parser.add_argument("--child", help=argparse.SUPPRESS)
     parser.add_argument("--url", help=argparse.SUPPRESS)
     args = parser.parse_args()
@@ -152,10 +176,7 @@ def main() -> int:
     if args.json:
         print(json.dumps(rows, indent=1))
         return 0
-    print(f"{'':24}{'CPU ms/step':>12}{'ratio':>8}{'200: steps/s':>14}{'ratio':>8}{'MB':>8}")
-    for name, row in rows.items():
-        figures = f"{row['cpu_ms_per_step']:12.2f}{row.get('ratio', 0):8.2f}{row['steps_per_s_200']:14.1f}"
-        print(f"{name:24}{figures}{row.get('ratio_200', 0):8.2f}{row['rss_mb']:8.1f}")
+    show(rows)
     return 0
 
 

@@ -23,6 +23,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from beside import add_peers
 from workload_kit.play import PROTOCOLS, SETUPS, play, serving
 
 COLUMNS = ("config", "protocol", "requests", "input", "read", "written", "uncached", "hit", "breaks", "cost")
@@ -53,7 +54,7 @@ async def measured(names: list[str], url: str) -> list[dict[str, Any]]:
 def of_peers(folder: Path, python: str) -> list[dict[str, Any]]:
     """Return the rows of the frameworks in a folder."""
     with TemporaryDirectory() as out:
-        command = [python, "cache_bench.py", "--out", out]
+        command = [python, "-B", "cache_bench.py", "--out", out]  # the folder may be somebody else's
         subprocess.run(command, cwd=folder, stdout=sys.stderr, check=True)
         table = json.loads((Path(out) / "cache.json").read_text(encoding="utf-8"))
     for label, row in table.items():
@@ -104,8 +105,7 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="print one object")
     parser.add_argument("--only", choices=SETUPS, help="one configuration")
     parser.add_argument("--url", default="", help="another server")
-    parser.add_argument("--peers", type=Path, help="folder with cache_bench.py")
-    parser.add_argument("--peers-python", default=sys.executable, help="interpreter that has the peers")
+    add_peers(parser, "cache_bench.py")
     args = parser.parse_args()
     names = [args.only] if args.only else list(SETUPS)
     for name in list(names):

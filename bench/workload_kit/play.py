@@ -68,18 +68,23 @@ class Server:
     def __init__(self, url: str) -> None:
         self.url = url
 
-    def get(self, path: str) -> Any:
-        """Return what a path answers."""
-        with urllib.request.urlopen(f"{self.url}/__wire__/{path}") as answer:  # noqa: S310  (loopback)
-            body = answer.read().decode()
-        return body if path == "explain" else json.loads(body)
+    def summary(self) -> Any:
+        """Return what was booked."""
+        return json.loads(self._ask("summary", None))
 
     def reset(self, played: Mapping[str, Any]) -> None:
         """Forget everything and play a scenario."""
-        data = json.dumps({"scenario": played}).encode()
-        headers = {"Content-Type": "application/json"}
-        request = urllib.request.Request(f"{self.url}/__wire__/reset", data, headers)  # noqa: S310
-        urllib.request.urlopen(request).close()  # noqa: S310
+        self._ask("reset", json.dumps({"scenario": played}).encode())
+
+    def _ask(self, path: str, data: bytes | None) -> bytes:
+        url, headers = f"{self.url}/__wire__/{path}", {"Content-Type": "application/json"}
+        try:
+            request = urllib.request.Request(url, data, headers)  # noqa: S310  (the address that was given)
+            with urllib.request.urlopen(request) as answer:  # noqa: S310
+                found: bytes = answer.read()
+        except (OSError, ValueError) as error:
+            raise SystemExit(f"{url}: {error}") from None
+        return found
 
 
 @asynccontextmanager
@@ -117,7 +122,7 @@ async def play(server: Server, name: str, protocol: str) -> dict[str, Any]:
             declared, queried = await _turns(app)
     if setup.handles and missing(queried):
         raise SystemExit(f"{name}: queries did not find {', '.join(missing(queried))}")
-    summary = await asyncio.to_thread(server.get, "summary")
+    summary = await asyncio.to_thread(server.summary)
     return _row(name, protocol, summary, declared)
 
 
