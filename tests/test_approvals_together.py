@@ -108,7 +108,7 @@ def test_what_is_shipped_decides_once_and_survives(what: str, database: str) -> 
         pytest.skip(WITHOUT)
     commands = {
         "deciders": ["-m", "tests.durability.contests", "deciders", "--count", "20"],
-        "kills": ["-m", "tests.durability", "--points", str(examples(POINTS))],
+        "kills": ["-m", "tests.durability", "--points", str(examples(POINTS)), "--decided"],
     }
     command = [sys.executable, *commands[what], "--on", database]
     surroundings = {**os.environ, CHOOSES: "plugins"}

@@ -2,6 +2,7 @@
 
 python -m tests.durability --points 200
 python -m tests.durability --points 200 --on postgresql
+python -m tests.durability --points 200 --decided       # around a person's decision
 python -m tests.durability --seed 17 --jobs 1           # one point again
 """
 
@@ -13,6 +14,7 @@ import json
 import os
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic
@@ -20,7 +22,7 @@ from time import monotonic
 from attrs import asdict
 
 from tests.durability.databases import Databases, OnPostgresql, OnSqlite
-from tests.durability.points import Story, Totals, Trial, shares
+from tests.durability.points import DECIDED, PHASES, Story, Totals, Trial, shares
 
 
 def main() -> int:
@@ -43,6 +45,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--points", type=int, default=10, help="runs, each killed at one point or more")
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--seed", type=int, help="this one only")
+    parser.add_argument("--decided", action="store_true", help="kill only from a person's decision on")
     parser.add_argument("--jobs", type=int, default=2, help="runs at the same time")
     return parser.parse_args()
 
@@ -59,7 +62,8 @@ def _report(databases: Databases, folder: Path, args: argparse.Namespace) -> dic
     parts = shares(seeds, args.jobs)
     for place, part in enumerate(parts):
         if not os.fork():
-            _share(databases, folder, part, undisturbed.counts, folder / f"stories-{place}")
+            told = folder / f"stories-{place}"
+            _share(databases, folder, part, undisturbed.counts, told, DECIDED if args.decided else PHASES)
     codes = [os.wait()[1] for _ in parts]
     stories = [line for path in sorted(folder.glob("stories-*")) for line in path.read_text().splitlines()]
     told = [Story(**json.loads(line)) for line in stories]
@@ -79,14 +83,22 @@ def _report(databases: Databases, folder: Path, args: argparse.Namespace) -> dic
     }
 
 
-def _share(databases: Databases, folder: Path, seeds: list[int], totals: Totals, told: Path) -> None:
+def _share(
+    databases: Databases,
+    folder: Path,
+    seeds: list[int],
+    totals: Totals,
+    told: Path,
+    targets: Sequence[str],
+) -> None:
     """Play some of the seeds in this process and end it."""
     code = 1
     try:
         with told.open("w") as file:
             for seed in seeds:
                 name = f"run{seed}"
-                story = Trial(databases.make(name), folder / f"{name}.effects", seed, totals).play()
+                effects = folder / f"{name}.effects"
+                story = Trial(databases.make(name), effects, seed, totals, targets).play()
                 databases.drop(name)
                 file.write(json.dumps(asdict(story)) + "\n")
         code = 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from random import Random
 from time import monotonic
@@ -28,6 +28,8 @@ T = TypeVar("T")
 MOST = 12
 #: What is killed first: the process with the turn, the one that decides, or the one that goes on after it.
 PHASES = ("turn", "turn", "turn", "decision", "rest", "rest")
+#: Only from the decision on: the claim, the execution of the call and what follows.
+DECIDED = ("decision", "rest")
 
 Totals = Mapping[str, Mapping[str, int]]
 
@@ -58,12 +60,14 @@ class Trial:
         effects: the file of the world.
         seed: decides where processes are killed, when and how a person decides, and who goes on.
         totals: how many points of each kind each phase has; without, nothing is killed.
+        targets: phases that are killed, each as often as it is named.
     """
 
     url: str
     effects: Path
     seed: int
     totals: Totals = field(factory=dict)
+    targets: Sequence[str] = PHASES
     counts: dict[str, dict[str, int]] = field(factory=dict, init=False)
     _random: Random = field(init=False)
     _killed: list[str] = field(factory=list, init=False)
@@ -84,7 +88,8 @@ class Trial:
         early, yes, stay = rng.random() < 0.5, rng.random() < 0.8, rng.random() < 0.5
         if not self.totals:
             early, yes, stay = False, True, False  # each phase in a process of its own
-        phases = Counter([rng.choice(PHASES), *(rng.choice(PHASES) for _ in range(rng.randrange(3)))])
+        targets = self.targets
+        phases = Counter([rng.choice(targets), *(rng.choice(targets) for _ in range(rng.randrange(3)))])
         stay = stay and not phases["rest"]
         for _ in range(MOST):
             now = self._look()
