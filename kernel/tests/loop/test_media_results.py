@@ -38,6 +38,14 @@ def shown(request: Request) -> str:
     return text
 
 
+@action(effect="read", output_trust="trusted")
+async def album(pages: int) -> dict[str, Any]:
+    """Give pages, each with a picture."""
+    data = base64.b64encode(PNG).decode()
+    scans = [{"page": 1, "image": data}, *({"page": page, "image": "none"} for page in range(2, pages + 1))]
+    return {"title": "Album", "cover": {"mimeType": "image/png", "data": data}, "pages": scans}
+
+
 def quoting(request: Request) -> str:
     """Answer with the handle that the result told of."""
     text = shown(request)
@@ -58,6 +66,21 @@ def test_a_note_stands_for_it_and_the_answer_carries_what_it_names(
     assert medium.handle in result.answer.text
     stored = store.path.with_name(f"{store.path.name}.files") / medium.ref[:2] / medium.ref[2:4] / medium.ref
     assert stored.read_bytes() == PNG
+
+
+@pytest.mark.parametrize("pages", [3, 5_000])
+def test_media_inside_of_an_output_become_outputs_of_their_own(
+    run_turn: Turn, store: Database, pages: int
+) -> None:
+    agent = Agent(model="", actions=[album], store=store.url)
+    result = run_turn(agent, "Show", replies=[say(calls=[("album", {"pages": pages})]), quoting])
+    outputs = result.calls[0].result.outputs
+    assert [name for name in outputs if name != "result"] == ["result.cover", "result.pages[0].image"]
+    text = shown(result.requests[-1])
+    assert base64.b64encode(PNG).decode()[:60] not in text
+    assert text.count("<image/png, 10,248 bytes, media:") == 2
+    assert "(medium, given as result.cover)" in text
+    assert [medium.size for medium in result.answer.media] == [len(PNG)]
 
 
 def test_an_answer_that_names_none_carries_none(run_turn: Turn, store: Database) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from attrs import evolve, frozen
 
+from wakeful.results.nested import lifted
 from wakeful.results.writing import SPOOL_BYTES, Job
 from wakeful.types import ActionResult, Files, Json, Services, Spooled
 
@@ -18,8 +19,14 @@ _NAMED = 12
 
 
 async def spooled(result: Any, services: Services, redact: Callable[[str], str]) -> Any:
-    """Return an action's result with its outputs at rest, see :class:`Spooler`; anything else as it is."""
-    if not isinstance(result, ActionResult) or all(_small(value) for value in result.outputs.values()):
+    """Return an action's result with its outputs at rest, see :class:`Spooler`; anything else as it is.
+
+    Media inside of outputs become outputs of their own, see :func:`wakeful.results.nested.lifted`.
+    """
+    if not isinstance(result, ActionResult):
+        return result
+    result = lifted(result)
+    if all(_small(value) for value in result.outputs.values()):
         return result
     return await Spooler(services.files, redact)(result)
 
