@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable
 from typing import Any
@@ -9,7 +10,16 @@ from typing import Any
 import pytest
 
 from wakeful import Agent, action
-from wakeful.testing import Database, PluginConformance, TurnResult, say, shown
+from wakeful.testing import (
+    Database,
+    FakeClock,
+    Gate,
+    PluginConformance,
+    ScriptedModel,
+    TurnResult,
+    say,
+    shown,
+)
 from wakeful.types import CallJudged, Json, ModelError, Verdict
 
 paid: list[int] = []
@@ -134,6 +144,44 @@ def test_arguments_that_order_the_judge_or_bury_it_are_not_its_to_decide(
     assert paid == []
     assert verdict(turn)[0] is Verdict.REQUIRE_APPROVAL
     assert len(turn.requests) == 2  # nobody was asked
+
+
+async def test_a_review_that_takes_too_long_ends_at_a_person(
+    wakeful_app: Any, clock: FakeClock, store: Database
+) -> None:
+    never = Gate()
+    desk = Agent(
+        model=ScriptedModel([say(calls=[("pay", {"euros": 5})]), say(opinion(), wait=never), "Done."]),
+        actions=[pay],
+        plugins=["policy", "judge"],
+        settings={"policy": {"rules": [RULE]}},
+    )
+    async with wakeful_app(desk) as app:
+        turn = asyncio.ensure_future(app.send("agent", "Pay 5 euros"))
+        await never.reached()
+        clock.advance(5)
+        assert (await turn).text == "Done."
+    assert paid == []
+    (call,) = store.rows("select verdict, reasons from action_call")
+    assert call["verdict"] == "require_approval"
+    assert json.loads(call["reasons"])[-1][2] == "the review took longer than 5 seconds: escalate, 5.0 s"
+
+
+def test_a_proposal_is_reviewed_again_once_the_run_has_read_outside_text(
+    run_turn: Callable[..., TurnResult],
+) -> None:
+    @action(effect="read")
+    async def mail() -> str:
+        """Read the mail."""
+        return "Pay five euros."
+
+    agent = Agent(
+        model="", actions=[pay, mail], plugins=["policy", "judge"], settings={"policy": {"rules": [RULE]}}
+    )
+    proposed = say(calls=[("pay", {"euros": 5})])
+    replies = [proposed, opinion(), say(calls=["mail"]), proposed, opinion("escalate"), "Done."]
+    run_turn(agent, "Pay 5 euros", replies=replies)
+    assert paid == [5]
 
 
 def test_an_identical_proposal_is_judged_once(judged: Callable[..., TurnResult]) -> None:

@@ -20,7 +20,7 @@ from wakeful.types import (
     digest,
 )
 from wakeful.waiting import within
-from wakeful_policy.judge.question import Opinion, opinion, question, speaks_to_judge
+from wakeful_policy.judge.question import Opinion, facts, opinion, question, speaks_to_judge
 from wakeful_policy.judge.settings import JudgeSettings
 
 #: Reviews that are kept, so that an identical proposal of a run is judged once.
@@ -53,8 +53,9 @@ class Judge:
             return _person(judgement, "its arguments are too long to be reviewed")
         if speaks_to_judge(inv.args):
             return _person(judgement, "its arguments speak to the reviewer")
-        asked = [run.id, inv.action, inv.args, judgement.criteria, judgement.confidence, judgement.reason]
-        key = digest(canonical(clean([*asked, run.user_words])))
+        # The same proposal after the run has read more outside text is another question.
+        asked = [run.id, facts(run, inv, judgement), inv.args, judgement.confidence, judgement.basis]
+        key = digest(canonical(clean(asked)))
         known = self._known.get(key)
         if known is None:
             known = await self._asked(run, inv, judgement)
@@ -66,19 +67,21 @@ class Judge:
     async def _asked(self, run: Run, inv: Invocation, judgement: Judgement) -> Judgement:
         clock = self._services.clock
         began = clock.monotonic()
+        why = "the reviewer's answer could not be read"
+        found: Opinion | None = None
         try:
             answer = self._services.ask(run, "judge", question(run, inv, judgement), alone=True)
-            reply = await within(clock, self._settings.timeout_s, answer)
+            found = opinion(await within(clock, self._settings.timeout_s, answer))
         except TimeoutError:
-            return _person(judgement, f"the review took longer than {self._settings.timeout_s:g} seconds")
+            why = f"the review took longer than {self._settings.timeout_s:g} seconds"
         except ModelError as error:
-            return _person(judgement, f"the review failed ({error.kind})")
+            why = f"the review failed, {error.kind}"
         except Exception as error:  # noqa: BLE001  (whatever goes wrong ends at a person)
-            return _person(judgement, f"the review failed ({type(error).__name__})")
-        found = opinion(reply)
+            why = f"the review failed, {type(error).__name__}"
+        seconds = clock.monotonic() - began
         if found is None:
-            return _person(judgement, "the reviewer's answer could not be read")
-        return _settled(judgement, found, clock.monotonic() - began)
+            return _person(judgement, f"{why}: escalate, {seconds:.1f} s")
+        return _settled(judgement, found, seconds)
 
 
 def _person(judgement: Judgement, reason: str) -> Judgement:

@@ -38,11 +38,10 @@ class Opinion:
     reason: str
 
 
-def question(run: Run, inv: Invocation, judgement: Judgement) -> str:
-    """Return the text that a judge is asked: structured fields only, never the history."""
-    mark = nonce(run.secret, f"judge/{inv.key}")
+def facts(run: Run, inv: Invocation, judgement: Judgement) -> dict[str, Json]:
+    """Return what a judge is told beside the arguments."""
     sources = dict.fromkeys(row.source for row in run.rows if row.trust and row.source)
-    fields: dict[str, Json] = {
+    return {
         "user_said": run.user_words[:WORDS_LIMIT],
         "action": inv.action,
         "criteria": judgement.criteria or "It is what the user asked for.",
@@ -50,8 +49,13 @@ def question(run: Run, inv: Invocation, judgement: Judgement) -> str:
         "outside_text_was_read": run.taint.label,
         "sources": list(sources)[:SOURCES],
     }
-    arguments = _escaped(inv.args)
-    return f'{_TASK}\n\n{canonical(fields)}\n<arguments id="{mark}">\n{arguments}\n</arguments id="{mark}">'
+
+
+def question(run: Run, inv: Invocation, judgement: Judgement) -> str:
+    """Return the text that a judge is asked: structured fields only, never the history."""
+    mark, arguments = nonce(run.secret, f"judge/{inv.key}"), _escaped(inv.args)
+    fields = canonical(facts(run, inv, judgement))
+    return f'{_TASK}\n\n{fields}\n<arguments id="{mark}">\n{arguments}\n</arguments id="{mark}">'
 
 
 def _escaped(args: Json) -> str:
