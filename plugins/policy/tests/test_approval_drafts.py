@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from wakeful import Agent
-from wakeful.testing import Database, ScriptedModel, say, shown
+from wakeful import Agent, action
+from wakeful.testing import Database, Gate, ScriptedModel, say, shown
 from wakeful.types import ApprovalRequest, Json, ModelError, NotAvailableError, NotFoundError, RunStatus
 
 STAGE = {"action": "pay", "verdict": "stage", "reason": "only as a draft"}
@@ -144,3 +144,42 @@ async def test_the_digest_lists_drafts_apart(drafting: Any, wakeful_app: Any, st
         {"kind": "draft", "status": "pending"},
         {"kind": "draft", "status": "pending"},
     ]
+
+
+@pytest.mark.parametrize("when", ["before", "during"])
+async def test_a_confirmed_draft_runs_at_most_once_whenever_its_process_ends(
+    wakeful_app: Any, store: Database, when: str
+) -> None:
+    gate, begun = Gate(), list[int]()
+
+    @action(effect="external", output_trust="trusted")
+    async def pay(euros: int) -> str:
+        """Pay."""
+        begun.append(euros)
+        await gate.wait()
+        return f"paid {euros}"
+
+    def desk(*replies: Any) -> Agent:
+        return Agent(
+            model=ScriptedModel(list(replies)),
+            actions=[pay],
+            plugins=["policy", "approvals"],
+            settings={"policy": {"rules": [STAGE]}},
+            approvers=["ana"],
+        )
+
+    async with wakeful_app(desk(say(calls=[("pay", {"euros": 1})]), "A draft.")) as app:
+        answer = await app.send("agent", "Pay", conversation="c")
+        (draft,) = await app.approvals.list()
+        await app.approvals.approve(draft.id, by="ana")
+        if when == "during":
+            await gate.reached()
+    gate.open()
+    async with wakeful_app(desk("So.")) as app:
+        assert (await app.resume(answer.run_id)).text == "A draft."
+        asked = [each.kind for each in await app.approvals.list()]
+    (call,) = store.rows("select status, code from action_call")
+    ended = ("done", "SUCCESS") if when == "before" else ("unknown", "OUTCOME_UNKNOWN")
+    assert (begun, (call["status"], call["code"])) == ([1], ended)
+    assert asked == ([] if when == "before" else ["outcome"])
+    assert store.rows("select count(*) as n from message where kind = 'late-result'") == [{"n": 1}]

@@ -50,13 +50,20 @@ def parse(text: str) -> Window:
 
 
 def is_open(windows: Iterable[Window], now: datetime, zone: str) -> bool:
-    """Whether any window is open at a time."""
+    """Whether any window is open at a time.
+
+    Where clocks are changed, a time of day that is skipped counts as the hour after it, and of one that comes
+    twice the first counts.
+    """
     local = now.astimezone(ZoneInfo(zone))
     midnight = datetime.combine(local.date(), time())
     for window in windows:
         for day in (midnight - timedelta(days=1), midnight):
             if day.weekday() in window.days:
-                start, end = (_aware(each, zone) for each in window.spans(day))
+                begins, ends = window.spans(day)
+                start, end = _aware(begins, zone), _aware(ends, zone)
+                if end <= start:  # it begins at a time that is skipped that night, so an hour later
+                    end = start + (ends - begins)
                 if start <= now < end:
                     return True
     return False
