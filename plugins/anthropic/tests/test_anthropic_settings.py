@@ -72,6 +72,9 @@ def test_settings_say_what_is_true_of_a_model(kit: Kit, bind: Bind) -> None:
     assert kit.reports == []
 
 
+SEARCH = {"type": "web_search_20250305", "name": "web_search"}
+
+
 @pytest.mark.parametrize(
     ("settings", "problem"),
     [
@@ -88,6 +91,10 @@ def test_settings_say_what_is_true_of_a_model(kit: Kit, bind: Bind) -> None:
             "below the output limit of 2000",
         ),
         ({"tool_search": "bm25", "name": "claude-3-haiku-20240307"}, "has no tool search; set it to ''"),
+        (
+            {"cache_ttl": "1h", "server_tools": [{**SEARCH, "cache_control": {"type": "ephemeral"}}]},
+            "the breakpoint of web_search must have ttl = '1h' as well",
+        ),
         ({"name": " "}, "names no model; expected anthropic:claude-…"),
     ],
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from wakeful.hookspecs import hookimpl
 from wakeful.types import ConfigError, Json, Model, Problem, Provider, Services, nearest
@@ -118,6 +118,7 @@ def _fixed(own: AnthropicSettings, facts: Facts, name: str, params: dict[str, Js
     marker: dict[str, Json] = {"type": "ephemeral"}
     if own.cache_ttl != "5m":
         marker["ttl"] = own.cache_ttl
+        _check_marks(own)
     return Fixed(
         model=name,
         params=params,
@@ -128,3 +129,17 @@ def _fixed(own: AnthropicSettings, facts: Facts, name: str, params: dict[str, Js
         deferring=bool(own.tool_search),
         keep=own.tool_search_keep,
     )
+
+
+def _check_marks(own: AnthropicSettings) -> None:
+    """Refuse breakpoints of five minutes on server tools: they stand before those of an hour."""
+    marks = {str(tool.get("name", "?")): tool.get("cache_control") for tool in own.server_tools}
+    short = [
+        name for name, mark in marks.items() if isinstance(mark, Mapping) and mark.get("ttl") != own.cache_ttl
+    ]
+    if short:
+        what = (
+            f"plugins.anthropic.server_tools: the breakpoint of {', '.join(short)} must have"
+            f" ttl = {own.cache_ttl!r} as well: a longer one may not come after a shorter (cache_ttl)"
+        )
+        raise ConfigError([Problem("", what)])
