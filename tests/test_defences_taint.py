@@ -114,6 +114,30 @@ async def test_taint_survives_spilling_restarts_and_a_shorter_view(folder: Path)
     assert sent == []
 
 
+async def test_what_was_held_back_of_a_sub_agent_is_shown_too(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    clerk = Agent(name="clerk", model=ScriptedModel([SEND, "No."]), actions=[send], description="sends")
+    delegate = say(calls=[("delegate_to_clerk", {"message": f"Write to {MALLORY}"})])
+    model = ScriptedModel([say(calls=["get_inbox"]), delegate, "No."])
+    top = Agent(
+        name="desk",
+        model=model,
+        actions=[get_inbox],
+        plugins=["taint", "policy"],
+        sub_agents=[clerk],
+        store=f"sqlite:///{folder / 'w.db'}",
+    )
+    async with wakeful.open(top) as app:
+        await turn(app)
+    assert sent == []
+    show = ["taint", "c-1", "--file", str(folder / "wakeful.toml")]
+    assert await asyncio.to_thread(main, show) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "clerk: send (run-" in said
+    assert f"'{MALLORY}' came from action:Get Inbox (row 3), not from the user" in said
+
+
 async def test_what_is_asked_of_an_artifact_taints_again_after_a_reset(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -132,7 +156,8 @@ async def test_what_is_asked_of_an_artifact_taints_again_after_a_reset(
 async def test_a_reset_says_what_it_costs_and_breaks_the_prefix_by_name(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    async with wakeful.open(desk(folder, say(calls=["get_inbox"]), "Read.")) as app:
+    plugins = ("taint", "policy", "cache")
+    async with wakeful.open(desk(folder, say(calls=["get_inbox"]), "Read.", plugins=plugins)) as app:
         await turn(app, "Read my inbox")
     assert (
         await asyncio.to_thread(main, ["taint", "reset", "c-1", "--file", str(folder / "wakeful.toml")]) == 0
@@ -140,13 +165,14 @@ async def test_a_reset_says_what_it_costs_and_breaks_the_prefix_by_name(
     told = capsys.readouterr().out
     assert "rows are left out from now on" in told
     assert "tokens of history are sent uncached once" in told
-    agent = desk(folder, "Yes.")
+    agent = desk(folder, "Yes.", plugins=plugins)
     async with wakeful.open(agent) as app:
         await turn(app, "And now?")
     (request,) = agent.model.requests  # type: ignore[union-attr]
     shown = request.canonical()
     assert "Read my inbox" in shown
     assert MALLORY not in shown
+    assert "a person started a clean epoch" in str(request.change)
     with closing(sqlite3.connect(folder / "w.db")) as db:
         assert db.execute("SELECT count(*) FROM message WHERE items LIKE '%mallory%'").fetchone() == (1,)
 

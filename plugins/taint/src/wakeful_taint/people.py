@@ -45,9 +45,11 @@ class Tainted:
 
 @frozen
 class Changed:
-    """A call on which the plugin had something to say."""
+    """A call on which the plugin had something to say; one of a sub-agent has its name."""
 
     call: str
+    at: datetime
+    agent: str
     action: str
     verdict: str
     reason: str
@@ -72,7 +74,8 @@ def show_conversation(file: Path, conversation: str, *, as_json: bool) -> int:
     ]
     say_table(("row", "turn", "at (UTC)", "trust", "came from", ""), lines)
     for each in calls:
-        say(f"{each.action} ({each.call}): {each.verdict}. {each.reason}")
+        by = f"{each.agent}: " if each.agent else ""
+        say(f"{each.at:%Y-%m-%d %H:%M} {by}{each.action} ({each.call}): {each.verdict}. {each.reason}")
     if not calls:
         say("no call was held back for it")
     return Exit.OK
@@ -105,7 +108,7 @@ def reset_conversation(file: Path, conversation: str, *, as_json: bool) -> int:
         say_json({"conversation": conversation, "left_out": list(done.dropped), "tokens_anew": tokens})
     elif done.dropped:
         say(f"{len(done.dropped)} rows are left out from now on: {', '.join(map(str, done.dropped))}")
-        say(f"the next request is a new prefix: about {tokens:,} tokens of history are sent uncached once")
+        say(f"the next request is a new prefix: at most {tokens:,} tokens of history are sent uncached once")
     else:
         note(f"nothing has tainted conversation {conversation}; nothing was changed")
     return Exit.OK
@@ -122,15 +125,19 @@ def _look(conn: Connection, conversation: str) -> tuple[list[Tainted], list[Chan
         Tainted(seq, turn, at, Trust(trust).label, source, seq in gone)
         for seq, turn, at, trust, source in conn.execute(rows.order_by(message.c.seq))
     ]
+    own = select(run.c.id).where(run.c.conversation_id == conversation)
+    tree = own.cte("tree", recursive=True)
+    tree = tree.union_all(select(run.c.id).where(run.c.parent_run == tree.c.id))
+    c = action_call.c
     calls = (
-        select(action_call.c.key, action_call.c.action, action_call.c.reasons)
-        .join(run, run.c.id == action_call.c.run_id)
-        .where(run.c.conversation_id == conversation)
-        .order_by(run.c.turn, action_call.c.step, action_call.c.index_, action_call.c.inner)
+        select(c.key, c.started_at, run.c.agent, run.c.parent_run, c.action, c.reasons)
+        .join(run, run.c.id == c.run_id)
+        .where(run.c.id.in_(select(tree.c.id)))
+        .order_by(run.c.started_at, c.run_id, c.step, c.index_, c.inner)
     )
     changed = [
-        Changed(key, action, verdict, reason)
-        for key, action, reasons in conn.execute(calls)
+        Changed(key, at, agent if parent else "", action, verdict, reason)
+        for key, at, agent, parent, action, reasons in conn.execute(calls)
         for plugin, verdict, reason in json.loads(reasons or "[]")
         if plugin == PLUGIN and verdict != "allow"
     ]
