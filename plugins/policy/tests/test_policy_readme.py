@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import tomllib
 from datetime import UTC, datetime
 from importlib.metadata import entry_points
 from pathlib import Path
+from typing import Any
+
+from sqlalchemy import select
 
 from wakeful import action
 from wakeful.config import structure
+from wakeful.testing import say
 from wakeful.types import Verdict
 from wakeful_policy import PolicySettings
+from wakeful_policy.approvals.tables import told
 from wakeful_policy.rules import Rules
 
 README = Path(__file__).parents[1] / "README.md"
@@ -38,3 +44,33 @@ def test_the_rules_of_the_readme() -> None:
     expected = Verdict[case["expect"].upper()]
     assert rules.judgement(send_email, case["args"], noon).verdict is expected
     assert rules.judgement(send_email, other, night).verdict is expected
+
+
+async def test_the_channel_of_the_readme_tells_what_is_asked_and_what_became_of_it(
+    agent: Any, wakeful_app: Any
+) -> None:
+    (source,) = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+    names: dict[str, Any] = {}
+    exec(source, names)  # noqa: S102  (the example itself)
+    said = asyncio.Queue[tuple[str, ...]]()
+
+    class Chat:
+        async def post(self, thread: str, card: str, *, to: tuple[str, ...], key: str) -> None:
+            await said.put((thread, card.splitlines()[0], *to, key))
+
+        async def close(self, key: str, how: str) -> None:
+            await said.put((key, how))
+
+    replies = (say(calls=[("pay", {"euros": 50, "to": "DE-4711"})]), "Asked.", "Paid.")
+    async with wakeful_app(agent(*replies)) as app:
+        parked = await app.send("agent", "Pay", conversation="c")
+        telling = asyncio.ensure_future(names["tell"](app, Chat()))
+        assert await said.get() == ("c", "ask-1: pay", "ana", "ask-1")
+        for _ in range(1_000):
+            if await app.store.read(lambda conn: conn.execute(select(told.c.number)).first()):
+                break
+        telling.cancel()  # and the process ends
+        await app.approvals.approve(parked.pending[0], by="ana")
+        telling = asyncio.ensure_future(names["tell"](app, Chat()))
+        assert await said.get() == ("ask-1", "approved by ana")
+        telling.cancel()
