@@ -11,7 +11,7 @@ from sqlalchemy import func, select
 
 import wakeful
 from tests.toys import Desk
-from wakeful import ActionResult, Agent, action, hookimpl
+from wakeful import ActionContext, ActionResult, Agent, action, hookimpl
 from wakeful.config import load_config
 from wakeful.loop.transcript import load_rows
 from wakeful.store.tables import action_call, run
@@ -215,9 +215,17 @@ async def test_cancelling_a_sub_agent_leaves_the_run_above() -> None:
         assert (await result_of(app)).code == "SUB_AGENT_CANCELLED"
 
 
-async def test_a_sub_agent_that_waits_for_a_person() -> None:
+@action(effect="read", output_trust="trusted", idempotent=True)
+async def hands_on(ctx: ActionContext) -> ActionResult:
+    """Delegate as a part of what it does."""
+    return await ctx.call("delegate_to_kid", {"message": "Look"}, inner=0)
+
+
+@pytest.mark.parametrize("call", ["delegate_to_kid", "hands_on"])
+async def test_a_sub_agent_that_waits_for_a_person(call: str) -> None:
     child = kid(say(calls=[("pay", {"euros": 100})]), "Held.", "Paid.", plugins=[Desk])
-    subject = top([child], say(calls=[ask(), "ping"]), "I wait.", "All done.", actions=[ping])
+    calls = [ask() if call == "delegate_to_kid" else call, "ping"]
+    subject = top([child], say(calls=calls), "I wait.", "All done.", actions=[ping, hands_on])
     async with wakeful.open(subject) as app:
         answer = await app.send("top", "Go", conversation="c")
         assert (answer.status, len(answer.pending)) == (RunStatus.AWAITING_APPROVAL, 1)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from attrs import define, evolve, field
 from sqlalchemy import select
 
+from wakeful.loop.below import WAITS
 from wakeful.loop.close import merged
 from wakeful.loop.execute import execute
 from wakeful.loop.live import Live
@@ -127,13 +128,13 @@ class Inner:
         if trust > (known[0].trust if known else Trust.TRUSTED):
             self._given[outer] = (Provenance("", name, trust, result.source),)
 
-    async def called(self, outer: Invocation) -> AsyncIterator[Called]:
-        """Yield the inner calls of a call in their order, a few at a time from the journal."""
+    async def called(self, outer: str) -> AsyncIterator[Called]:
+        """Yield the inner calls of the call with a key in their order, a few at a time from the journal."""
         await self.flush()
         a, last = action_call.c, -1
         query = (
             select(a.inner, a.action, a.args, a.result, a.result_ref)
-            .where(a.run_id == self.live.run.id, a.step == self.live.run.step, a.parent == outer.key)
+            .where(a.run_id == self.live.run.id, a.parent == outer)
             .order_by(a.inner)
             .limit(CHUNK)
         )
@@ -238,6 +239,8 @@ class Inner:
         ctx.bind(self, inv, live.emit)
         result = worsened(inv, await execute(action, inv.args, ctx, live.agent.middleware, live.redactor))
         result = live.redactor.result(result)
+        if result.code == WAITS and action.owner == "kernel":
+            return result  # stored already, so that the sub-agent's answer finds it
         _add(puts, own)
         await self._writing.result(inv.key, result, own)
         return result

@@ -55,8 +55,8 @@ class Calls(Protocol):
         """Run one."""
         ...
 
-    def called(self, outer: Invocation) -> AsyncIterator[Called]:
-        """Give those of one call so far."""
+    def called(self, outer: str) -> AsyncIterator[Called]:
+        """Give those of the call with a key so far."""
         ...
 
     def refer(self, puts: Sequence[tuple[str, str, Json]], reference: str) -> Awaitable[Referred]:
@@ -195,11 +195,11 @@ class Context:
             raise self._not_here()
         return await self._inner.call(self._call, self.pending, action, args, inner, provenance)
 
-    def called(self) -> AsyncIterator[Called]:
+    def called(self, of: str = "") -> AsyncIterator[Called]:
         """Give the inner calls so far; see ``wakeful.types.ActionContext``."""
         if self._inner is None or self._call is None:
             raise self._not_here()
-        return self._inner.called(self._call)
+        return self._inner.called(of or self._call.key)
 
     async def refer(self, reference: str) -> Referred:
         """Return what a reference stands for; see ``wakeful.types.ActionContext``."""

@@ -91,8 +91,12 @@ class ActionContext(Protocol):
         """
         ...
 
-    def called(self) -> AsyncIterator[Called]:
-        """Give the inner calls so far in their order, read from the journal a few at a time."""
+    def called(self, of: str = "") -> AsyncIterator[Called]:
+        """Give the inner calls so far in their order, read from the journal a few at a time.
+
+        Args:
+            of: key of an earlier call of the run whose inner calls are wanted; empty: this call.
+        """
         ...
 
     async def refer(self, reference: str) -> Referred:
