@@ -8,8 +8,11 @@ from pathlib import Path
 
 import pytest
 
+import wakeful
 from plugins.agents.tests.malformed import GOOD, MALFORMED
+from wakeful import Agent
 from wakeful.cli.main import main
+from wakeful.testing import ScriptedModel
 from wakeful.types import ConfigError
 from wakeful_agents.flow import picture
 from wakeful_agents.flow.expressions import FlowError, Scope, fill, parse_condition, written
@@ -141,3 +144,9 @@ def test_the_flow_of_the_readme_is_one() -> None:
     (text,) = [block for block in readme.split("```toml\n")[1:] if block.startswith("answer")]
     flow = read_flow(text.partition("```")[0], "README.md")
     assert list(flow.steps) == ["load", "remind", "many", "tell"]
+
+
+async def test_a_type_whose_plugin_is_off_says_so() -> None:
+    async with wakeful.open(Agent(model=ScriptedModel(["x"]), type="flow")) as app:
+        with pytest.raises(ConfigError, match="type: no enabled plugin gives the type 'flow'; enable the"):
+            await app.send("agent", "Go")

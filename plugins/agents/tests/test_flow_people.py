@@ -110,3 +110,51 @@ async def test_a_prompt_waits_for_the_calls_of_its_model(tmp_path: Path) -> None
         await app.approvals.approve(answer.pending[0], by="ana")
         answer = await ended(app, answer)
     assert (answer.status, answer.text, noted) == (RunStatus.COMPLETED, "It is paid.", ["note"])
+
+
+LOOP = """
+payload = { sums = [10, 100, 200, 20] }
+answer = "{payload.paid} {payload.count} {payload.bad}"
+[steps.all]
+for_each = "payload.sums"
+%s
+output = { paid = "results", count = "count", bad = "errors" }
+"""
+
+
+async def test_a_loop_waits_for_the_decisions_about_its_items(tmp_path: Path) -> None:
+    (tmp_path / "flow.toml").write_text(LOOP % 'action = "pay"\nargs = { euros = "item" }', encoding="utf-8")
+    subject = Agent(
+        model=ScriptedModel([]), actions=[pay], plugins=["flow", Desk], type="flow", folder=tmp_path
+    )
+    async with wakeful.open(subject) as app:
+        answer = await app.send("agent", "Go")
+        assert (answer.status, len(answer.pending)) == (RunStatus.AWAITING_APPROVAL, 2)
+        await app.approvals.approve(answer.pending[0], by="ana")
+        answer = await app.resume(answer.run_id)
+        assert (answer.status, len(answer.pending)) == (RunStatus.AWAITING_APPROVAL, 1)
+        await app.approvals.reject(answer.pending[0], by="ana")
+        answer = await ended(app, answer)
+    assert answer.error == ""
+    assert answer.text == (
+        '["paid 10", "paid 100", null, "paid 20"] 3 [{"index": 2, "code": "REJECTED", '
+        '"message": "a person rejected this call; it was not executed"}]'
+    )
+
+
+async def test_a_loop_over_sub_agents_waits_for_those_that_wait(tmp_path: Path) -> None:
+    (tmp_path / "flow.toml").write_text(LOOP % 'sub_agent = "kid"\nmessage = "Pay {item}."', encoding="utf-8")
+    kid = Agent(
+        model=ScriptedModel([say(calls=[("pay", {"euros": 100})]), "Held.", "It is paid."]),
+        name="kid",
+        actions=[pay],
+        plugins=[Desk],
+    )
+    subject = Agent(model=ScriptedModel([]), plugins=["flow"], type="flow", folder=tmp_path, sub_agents=[kid])
+    async with wakeful.open(subject) as app:
+        answer = await app.send("agent", "Go", options={"payload": {"document": {"sums": [1, 2]}}})
+        assert (answer.status, len(answer.pending)) == (RunStatus.AWAITING_APPROVAL, 2)
+        for request in answer.pending:
+            await app.approvals.approve(request, by="ana")
+        answer = await ended(app, answer)
+    assert (answer.text, answer.error) == ('["It is paid.", "It is paid."] 2 []', "")

@@ -157,6 +157,36 @@ async def test_what_is_not_trusted_stays_so_on_its_way_through_the_payload(tmp_p
         assert f'"trust":{int(Trust.UNTRUSTED)}' in call.result
 
 
+@action(effect="fetch")
+async def broken(number: int) -> ActionResult:
+    """Fail with a text from outside."""
+    return ActionResult(success=False, code="NO_LUCK", message="from outside", source="https://example.org")
+
+
+async def test_what_went_wrong_outside_is_no_more_trusted(tmp_path: Path) -> None:
+    text = """
+        payload = { list = [1, 2] }
+        [steps.a]
+        for_each = "payload.list"
+        action = "broken"
+        args = { number = "item" }
+        output = { count = "count", bad = "errors" }
+        next = "b"
+        [steps.b]
+        action = "echo"
+        args = { text = "payload.bad[1].message" }
+        """
+    subject = flow(tmp_path, text)
+    async with wakeful.open(evolve(subject, actions=[broken, echo])) as app:
+        answer = await app.send("agent", "Go")
+        query = select(action_call.c.result).where(action_call.c.action == "echo")
+        result = await app.store.read(lambda conn: conn.execute(query).scalar_one())
+    assert answer.error == ""
+    assert '"result":"from outside"' in result
+    assert f'"trust":{int(Trust.UNTRUSTED)}' in result
+    assert "https://example.org" in result
+
+
 async def test_a_prompt_step_may_call_tools_and_give_json(tmp_path: Path) -> None:
     text = """
         answer = "{payload.city}"
@@ -264,12 +294,6 @@ async def test_a_flow_that_does_not_fit_stops_the_agent(tmp_path: Path, text: st
         with pytest.raises(ConfigError) as caught:
             await app.send("agent", "Go")
     assert said in str(caught.value)
-
-
-async def test_a_type_whose_plugin_is_off_says_so() -> None:
-    async with wakeful.open(Agent(model=ScriptedModel(["x"]), type="flow")) as app:
-        with pytest.raises(ConfigError, match="type: no enabled plugin gives the type 'flow'; enable the"):
-            await app.send("agent", "Go")
 
 
 def test_the_command_line_shows_steps_and_what_runs_below(tmp_path: Path) -> None:

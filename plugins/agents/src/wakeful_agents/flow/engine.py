@@ -34,6 +34,7 @@ from wakeful.types import (
     tool_name,
 )
 from wakeful_agents.flow.expressions import FlowError, Place, Scope, fill, places, written
+from wakeful_agents.flow.loops import WAITS
 from wakeful_agents.flow.model import END, Flow, FlowStep
 from wakeful_agents.payload.changes import put
 from wakeful_agents.payload.held import KEY, NAMESPACE, Held, held
@@ -107,6 +108,8 @@ class Engine:
                 return Wait()
         if any(did.held for did in last.did):
             return Wait()
+        if step.loop and step.loop.each and last.did and WAITS in last.did[0].result.outputs:
+            return Wait() if await self.waits(run) else self._looped(run, step, document, last.did[0])
         try:
             document = await self._taken(run, step, last, document)
         except (StepError, FlowError, PathError) as error:
@@ -179,6 +182,12 @@ class Engine:
         else:
             call = Call(call_id, delegate(step), canonical(task(step, document, scope)))
         return Propose((call,), name=step.name, saved=saved)
+
+    def _looped(self, run: Run, step: FlowStep, document: Held, did: Did) -> Propose:
+        """Return the step that takes what a loop gave, once people have decided about all of its calls."""
+        args = {"step": step.name, "again": did.invocation.key}
+        call = Call(f"{step.name}_{run.step + 1}", LOOP, canonical(args))
+        return Propose((call,), name=step.name, saved=self._saved(run, document, step.name))
 
     def _saved(
         self, run: Run, document: Held, name: str, count: int = 0, *, done: bool = False

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from attrs import evolve
+from attrs import define, evolve, field
 
 from wakeful import ActionContext, ActionResult, action
 from wakeful.types import Action, Json, Run, Trust, failure
 from wakeful_agents.flow.expressions import FlowError, Scope
 from wakeful_agents.flow.model import FlowStep
-from wakeful_agents.payload.held import KEY, NAMESPACE, Held, held
+from wakeful_agents.payload.held import KEY, NAMESPACE, held
 from wakeful_agents.payload.paths import PathError
 
 if TYPE_CHECKING:
@@ -19,22 +19,27 @@ if TYPE_CHECKING:
 
 #: Errors that the result names; all of them are counted, and kept where the flow maps them.
 SHOWN: Final = 5
+#: Output of a loop that says how many of its calls wait for a person.
+WAITS: Final = "waiting"
+#: Codes of calls that wait for a person, or for a sub-agent that does.
+WAITING: Final = frozenset({"POLICY_APPROVAL_REQUIRED", "SUB_AGENT_WAITS"})
 
 
 def loop_action(engine: Callable[[], Engine]) -> Action:
     """Return the action that runs a loop of the flow; only the flow itself proposes it."""
 
     @action(effect="read", output_trust="trusted", idempotent=True, timeout_s=86_400.0)
-    async def flow_loop(step: str, ctx: ActionContext) -> ActionResult:
-        """Run the loop of a step of the flow.
+    async def flow_loop(step: str, ctx: ActionContext, again: str = "") -> ActionResult:
+        """Run the loop of a step of the flow, or take up what people have decided about its calls.
 
         Args:
             step: its name.
             ctx: the call.
+            again: key of the call that ran it; nothing runs, its results are taken as they are now.
         """
         flow = engine()
         try:
-            return await _run(flow, flow.flow.steps[step], ctx)
+            return await _run(flow, flow.flow.steps[step], ctx, again)
         except (FlowError, PathError) as error:
             return failure("LOOP_FAILED", str(error))
 
@@ -67,37 +72,79 @@ def _items(step: FlowStep, document: Json) -> list[Json]:
     return items
 
 
-async def _run(engine: Engine, step: FlowStep, ctx: ActionContext) -> ActionResult:
-    from wakeful_agents.flow.engine import arguments, delegate, loaded, task
+@define
+class _Tally:
+    """What the iterations of a loop gave.
 
+    Args:
+        wanted: what the step maps; nothing else is kept.
+        waiting: calls that a person decides about.
+        trust, source: of what is kept.
+    """
+
+    wanted: set[str]
+    results: list[Json] = field(factory=list)
+    errors: list[Json] = field(factory=list)
+    waiting: int = 0
+    trust: Trust = Trust.TRUSTED
+    source: str = ""
+
+    async def take(self, engine: Engine, index: int, result: ActionResult) -> None:
+        """Add the result of one iteration."""
+        from wakeful_agents.flow.engine import loaded
+
+        self.waiting += not result.success and result.code in WAITING
+        if not result.success:
+            self.errors.append({"index": index, "code": result.code, "message": result.message[:200]})
+        if "results" in self.wanted:
+            self.results.append(_single(await loaded(result, engine.load)) if result.success else None)
+        kept = "results" in self.wanted or ("errors" in self.wanted and not result.success)
+        if kept and (result.trust or Trust.TRUSTED) > self.trust:
+            self.trust, self.source = result.trust or Trust.TRUSTED, result.source
+
+
+async def _run(engine: Engine, step: FlowStep, ctx: ActionContext, again: str) -> ActionResult:
     document = held(ctx.run)
     items = _items(step, document.document)
-    wanted = {output.source for output in step.outputs}
-    results: list[Json] = []
-    errors: list[Json] = []
-    trust, sources = Trust.TRUSTED, list[str]()
+    tally = _Tally({output.source for output in step.outputs})
+    if again:
+        async for called in ctx.called(again):
+            await tally.take(engine, called.inner, called.result or failure("CANCELLED", "it never ended"))
+    else:
+        await _iterate(engine, step, ctx, items, tally)
+        if tally.waiting:
+            message = _message(step, len(items), tally.errors)
+            return ActionResult(
+                success=False, code="LOOP_WAITS", message=message, outputs={WAITS: tally.waiting}
+            )
+    success = not tally.errors or "errors" in tally.wanted
+    if success:
+        given = {
+            "results": tally.results,
+            "count": len(items) - len(tally.errors),
+            "errors": tally.errors,
+        }
+        after = engine.mapped(step, document, given, tally.trust, tally.source)
+        ctx.put(KEY, after.dump(ctx.run.id))
+    shown = {"errors": tally.errors[:SHOWN]} if tally.errors else {}
+    code = "SUCCESS" if success else "LOOP_ERRORS"
+    return ActionResult(success, code, _message(step, len(items), tally.errors), shown)
+
+
+async def _iterate(
+    engine: Engine, step: FlowStep, ctx: ActionContext, items: list[Json], tally: _Tally
+) -> None:
+    from wakeful_agents.flow.engine import arguments, delegate, task
+
+    document = held(ctx.run)
     tool = delegate(step) if step.kind == "sub_agent" else step.does
     for index, item in enumerate(items):
-        scope = Scope(document.document, item, index)
-        at = f"[{index}]"
+        scope, at = Scope(document.document, item, index), f"[{index}]"
         if step.kind == "sub_agent":
             args = task(step, document, scope, at)
         else:
             args = arguments(step, step.args, document, scope, at)
-        result = await ctx.call(tool, args, inner=index, provenance=())
-        if not result.success:
-            errors.append({"index": index, "code": result.code, "message": result.message[:200]})
-        if "results" in wanted:
-            outputs = await loaded(result, engine.load) if result.success else None
-            results.append(_single(outputs))
-            trust = max(trust, result.trust or Trust.TRUSTED)
-            sources.append(result.source)
-    given = {"results": results, "count": len(items) - len(errors), "errors": errors}
-    if errors and "errors" not in wanted:
-        return _result(step, len(items), errors, success=False)
-    source = next((each for each in sources if each), "")
-    _put(ctx, engine.mapped(step, document, given, trust, source))
-    return _result(step, len(items), errors, success=True)
+        await tally.take(engine, index, await ctx.call(tool, args, inner=index, provenance=()))
 
 
 def _single(outputs: dict[str, Json] | None) -> Json:
@@ -107,15 +154,10 @@ def _single(outputs: dict[str, Json] | None) -> Json:
     return outputs
 
 
-def _put(ctx: ActionContext, document: Held) -> None:
-    ctx.put(KEY, document.dump(ctx.run.id))
-
-
-def _result(step: FlowStep, count: int, errors: list[Json], *, success: bool) -> ActionResult:
+def _message(step: FlowStep, count: int, errors: list[Json]) -> str:
     assert step.loop is not None  # noqa: S101  (the step is a loop)
     assert step.loop.each is not None  # noqa: S101
     message = f"for_each {step.loop.each}: processed: {count}, errors: {len(errors)}"
     if errors:
         message += "; the first in [{index}]: {code}: {message}".format(**errors[0])
-    shown = {"errors": errors[:SHOWN]} if errors else {}
-    return ActionResult(success, "SUCCESS" if success else "LOOP_ERRORS", message, shown)
+    return message
