@@ -25,7 +25,7 @@ from wakeful.store.verify import verify
 from wakeful.system import SystemClock
 from wakeful.testing import ScriptedModel, say
 from wakeful.testing.catalogue import actions
-from wakeful.types import Priority, RunStatus, WorkItem
+from wakeful.types import NotFoundError, Priority, RunStatus, WorkItem
 
 FLOW = """
 answer = "All is paid."
@@ -151,6 +151,8 @@ async def test_a_person_is_asked_what_became_of_it(url: str, tmp_path: Path, whe
         assert {each.kind for each in requests} == {"outcome"}
         told = await app.store.read(lambda conn: conn.execute(select(message.c["items"])).scalars().all())
         assert "a person is asked whether it did" in "".join(told) + answer.error
+        with pytest.raises(NotFoundError, match="is not for 'ana' to decide, or not in this way"):
+            await app.approvals.approve(requests[0].id, by="ana")
         for each in requests:
             await app.approvals.answer(each.id, by="ana", answer="took_effect")
         assert await app.approvals.list() == ()

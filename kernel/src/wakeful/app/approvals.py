@@ -143,6 +143,8 @@ class ApprovalDesk:
                 await self.desk.runtime.cancel(expiring(request.id))
             return request
         open_ids = [request.id for request in await self.list()]
+        if request_id in open_ids:
+            raise NotFoundError(f"request {request_id!r} is not for {by!r} to decide, or not in this way")
         msg = f"request {request_id!r} is unknown, already decided, or not for {by!r} to decide"
         raise NotFoundError(msg + nearest(request_id, open_ids))
 
