@@ -9,6 +9,7 @@ import pytest
 from attrs import define, field
 
 from wakeful import Agent, action
+from wakeful.models.envelope.parse import FormError, parse
 from wakeful.testing import run_turn
 from wakeful.types import Item, Opaque, Profile, Reply, Request, RunStatus, Stop, Text, TextDelta, Usage
 
@@ -153,3 +154,27 @@ def test_without_actions_a_model_simply_talks() -> None:
     result = run_turn(Agent(model=model), "Hello")
     assert result.answer.text == "Just talking."
     assert model.requests[0].system == ()
+
+
+@pytest.mark.parametrize(
+    ("step", "call"),
+    [
+        ({"type": "for_each", "args": {"items": [1]}}, ("for_each", {"items": [1]})),
+        ({"type": "for_each", "items": [1]}, ("for_each", {"items": [1]})),
+        (
+            {"type": "sub_agent", "agent": "Mail Clerk", "message": "Go"},
+            ("delegate_to_mail_clerk", {"message": "Go"}),
+        ),
+    ],
+)
+def test_a_step_may_be_one_action_by_its_type(step: Any, call: tuple[str, Any]) -> None:
+    found = parse(json.dumps({"message": "", "next": step}), ["for_each", "delegate_to_mail_clerk"])
+    assert [(name, json.loads(args)) for name, args in found.actions] == [call]
+
+
+def test_a_sub_agent_that_is_not_there_is_said() -> None:
+    step = {"type": "sub_agent", "agent": "clerc", "message": "Go"}
+    with pytest.raises(
+        FormError, match="no action is named 'delegate_to_clerc'; did you mean 'delegate_to_clerk'"
+    ):
+        parse(json.dumps({"next": step}), ["delegate_to_clerk"])

@@ -7,10 +7,12 @@ from collections.abc import Collection, Mapping
 
 from attrs import frozen
 
-from wakeful.types import Json, canonical, nearest
+from wakeful.types import Json, canonical, nearest, tool_name
 
-#: Kinds of next steps that this loop can take.
+#: Kinds of next steps. The name of an action is one as well, e.g. of one that runs a loop.
 NEXT = ("actions", "chat", "complete")
+#: The kind that hands a task to the sub-agent which it names.
+DELEGATE = "sub_agent"
 
 
 class FormError(ValueError):
@@ -45,6 +47,8 @@ def parse(text: str, names: Collection[str]) -> Step:
     step = value.get("next", {"type": "chat"})
     kind = step.get("type") if isinstance(step, Mapping) else step
     if kind not in NEXT:
+        if isinstance(step, Mapping) and isinstance(kind, str) and (kind == DELEGATE or kind in names):
+            return Step(message, (_alone(step, kind, names),))
         raise FormError(f'"next.type" must be one of {", ".join(NEXT)}{nearest(str(kind), NEXT)}')
     if kind != "actions":
         if isinstance(step, Mapping) and step.get("actions"):
@@ -54,6 +58,15 @@ def parse(text: str, names: Collection[str]) -> Step:
     if not isinstance(actions, list) or not actions:
         raise FormError('"next.actions" must be a list of {"name", "args"} objects')
     return Step(message, tuple(_action(item, names) for item in actions))
+
+
+def _alone(step: Mapping[str, Json], kind: str, names: Collection[str]) -> tuple[str, str]:
+    """Return the action of a step that is one: its type names it, or the agent that is to do it."""
+    rest = {key: value for key, value in step.items() if key != "type"}
+    if kind == DELEGATE:
+        agent = rest.pop("agent", None) or rest.pop("name", "")
+        kind = f"delegate_to_{tool_name(str(agent))}"
+    return _action({"name": kind, "args": rest.get("args", rest)}, names)
 
 
 def _action(item: Json, names: Collection[str]) -> tuple[str, str]:
