@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -40,9 +41,9 @@ async def serving(answers: Answers) -> AsyncIterator[str]:
         server.close()
 
 
-def reply(value: Any, status: str = "200 OK") -> bytes:
+def reply(value: Any, status: str = "200 OK", more: str = "") -> bytes:
     body = value if isinstance(value, bytes) else json.dumps(value).encode()
-    head = f"HTTP/1.1 {status}\r\ncontent-length: {len(body)}\r\nconnection: close\r\n\r\n"
+    head = f"HTTP/1.1 {status}\r\ncontent-length: {len(body)}\r\nconnection: close\r\n{more}\r\n"
     return head.encode() + body
 
 
@@ -88,6 +89,11 @@ async def test_mistakes_are_told() -> None:
         (b"HTTP/1.1 ", "the harness cannot be reached: "),
         (reply({"type": "wait"}), "the harness waits for a decision, and no call is held"),
         (reply({"type": "log"}), "the harness sent 3 wrong messages: expected a step"),
+        (reply({}, "302 Found", "location: http://127.0.0.1:1/\r\n"), "the harness answered with status 302"),
+        (
+            reply(gzip.compress(b" " * 1_000_000), more="content-encoding: gzip\r\n"),
+            "the harness sent 3 wrong messages: expected one JSON object",
+        ),
     ],
 )
 async def test_a_bad_service_ends_as_a_failed_run(given: bytes, said: str) -> None:
@@ -98,6 +104,15 @@ async def test_a_bad_service_ends_as_a_failed_run(given: bytes, said: str) -> No
 
 
 async def test_one_that_never_answers_and_one_that_is_not_there() -> None:
+    async def wait(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read()
+        writer.close()
+
+    server = await asyncio.start_server(wait, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    silent = await turn(f"http://127.0.0.1:{port}/", timeout_s=0.3)
+    assert silent.error == "the harness proposed nothing within 0.3 seconds"
+    server.close()
     async with serving(lambda told: b"") as url:
         gone = url
     assert (await turn(gone)).error.startswith("the harness cannot be reached: ConnectError")
