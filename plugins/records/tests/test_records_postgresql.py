@@ -111,6 +111,19 @@ async def test_postgresql_types_become_json(server: Any) -> None:
     assert described.outputs["rows"] == 2
 
 
+async def test_postgresql_types_of_the_owner_cause_no_warning(server: Any) -> None:
+    engine = sa.create_engine(server.url.replace("postgresql:", "postgresql+psycopg:"))
+    with engine.begin() as connection:
+        connection.exec_driver_sql("CREATE TYPE spot AS (x int, y int)")
+        connection.exec_driver_sql("CREATE TABLE placed (id int PRIMARY KEY, spot spot)")
+        connection.exec_driver_sql("INSERT INTO placed VALUES (1, '(2,3)')")
+    engine.dispose()
+    described = await server("describe_entity", entity="placed")  # a warning would be an error here
+    assert [column["name"] for column in described.outputs["columns"]] == ["id", "spot"]
+    record = (await server("get_record", entity="placed", id=1)).outputs["record"]
+    assert record == {"id": 1, "spot": "(2,3)"}
+
+
 async def test_postgresql_views_do_not_pass_hidden_columns_on(server: Any) -> None:
     copied = await server("run_query", sql="SELECT * FROM copied ORDER BY number")
     assert copied.outputs == {"rows": [{"number": 1}, {"number": 2}]}

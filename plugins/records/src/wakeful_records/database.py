@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import importlib
 import sqlite3
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import quote
 
 import sqlalchemy as sa
-from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SAWarning, SQLAlchemyError
 
 from wakeful.types import ActionError, ConfigError, Problem, nearest
 from wakeful_records.errors import known, translate
@@ -168,6 +169,8 @@ class Database:
         return self._engine
 
     def _create(self) -> sa.Engine:
+        # Types that SQLAlchemy does not know, like those of extensions, are read as texts: nothing to act on.
+        warnings.filterwarnings("ignore", "Did not recognize type", SAWarning)
         options: dict[str, Any] = {
             "pool_size": CONNECTIONS,
             "max_overflow": 0,
