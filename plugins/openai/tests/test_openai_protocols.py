@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -68,6 +69,29 @@ async def test_only_new_messages_are_made_and_the_bytes_before_them_stay(
     wire.play(["Three."])
     await fresh.complete(ask(*items, *second.items, "and now", "<state>2</state>"), "c")
     assert wire.requests[0][field] == bodies[2]
+
+
+@BOTH
+async def test_names_and_ids_that_the_api_refuses_are_changed_alike_in_calls_and_results(
+    api: str, wire: Any, bench: Any, ask: Any
+) -> None:
+    wire.play(["Sorry."])
+    own, long = "functions.add:0", "chatcmpl-tool-" + "4" * 64
+    calls = (Call(own, "functions.add", "{}"), Call(long, "ädd " * 40, "{}"), Call("c-3", "add", "{}"))
+    answers = tuple(Result(call.id, "no such tool") for call in calls)
+    await bench.bind(wire.openai_url, api=api).complete(ask("go", *calls, *answers), "c")
+    (body,) = wire.requests
+    if api == "responses":
+        made = [(item["call_id"], item["name"]) for item in body["input"] if "name" in item]
+        given = [item["call_id"] for item in body["input"] if "output" in item]
+    else:
+        (said,) = (message for message in body["messages"] if message["role"] == "assistant")
+        made = [(call["id"], call["function"]["name"]) for call in said["tool_calls"]]
+        given = [message["tool_call_id"] for message in body["messages"] if message["role"] == "tool"]
+    assert given == [marker for marker, _ in made]
+    assert all(re.fullmatch("[a-zA-Z0-9_-]{1,64}", name) for _, name in made)
+    assert (given[0], made[2]) == (own, ("c-3", "add"))  # some servers insist on ids of their own form
+    assert len(given[1]) <= (64 if api == "responses" else 40)
 
 
 async def test_a_changed_history_is_sent_as_changed(wire: Any, bench: Any, ask: Any) -> None:

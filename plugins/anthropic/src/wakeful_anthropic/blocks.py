@@ -7,24 +7,21 @@ and a request is put together from bytes that exist already.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from typing import Any
 
 from attrs import define, field
 
-from wakeful.types import Call, Item, Json, Opaque, Result, Text, clean, digest
+from wakeful.models.names import NAME_LIMIT, within
+from wakeful.types import Call, Item, Json, Opaque, Result, Text, clean
 from wakeful_anthropic.profiles import PROVIDER
 
 #: Bytes of spelled blocks kept in memory, per model of an agent; beyond it the least recent half is dropped.
 REMEMBERED = 16 * 2**20
-#: Longest tool name the API takes (its reference: ``^[a-zA-Z0-9_-]{1,64}$``).
-NAME_LIMIT = 64
 #: Under which key arguments are sent back that are not a JSON object, so that the model sees what it wrote;
 #: as Anthropic's guide to fine-grained tool streaming advises.
 BROKEN = "INVALID_JSON"
 
-_FOREIGN = re.compile(r"[^a-zA-Z0-9_-]")
 _UNMARKABLE = frozenset({"thinking", "redacted_thinking"})
 
 
@@ -71,11 +68,11 @@ def block_of(item: Item) -> Block | None:
         role = "assistant" if item.role == "assistant" else "user"
         return Block(role, text_block(item.text)) if item.text.strip() else None
     if isinstance(item, Call):
-        name, marker = _within(item.tool, limit=NAME_LIMIT), _within(item.id)
+        name, marker = within(item.tool, NAME_LIMIT), within(item.id)
         head = b'{"type":"tool_use","id":' + spell(marker) + b',"name":' + spell(name)
         return Block("assistant", head + b',"input":' + _arguments(item.args) + b"}", call=marker)
     if isinstance(item, Result):
-        marker = _within(item.call_id)
+        marker = within(item.call_id)
         data = b'{"type":"tool_result","tool_use_id":' + spell(marker)
         data += b',"content":' + spell(item.text) if item.text.strip() else b""
         return Block("user", data + (b',"is_error":true}' if item.failed else b"}"), answers=marker)
@@ -123,15 +120,6 @@ def _arguments(args: str) -> bytes:
 
 def _refuse(word: str) -> Any:
     raise ValueError(f"{word} is not JSON")
-
-
-def _within(name: str, limit: int = 0) -> str:
-    """Return ``name`` in the characters that the API takes; a changed one keeps a digest of what it was."""
-    if name and not _FOREIGN.search(name) and not (limit and len(name) > limit):
-        return name
-    mark = "_" + digest(name)[:8]
-    plain = _FOREIGN.sub("_", name)
-    return (plain[: limit - len(mark)] if limit else plain) + mark
 
 
 @define(eq=False)

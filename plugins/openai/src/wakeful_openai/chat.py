@@ -6,11 +6,16 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
+from wakeful.models.names import NAME_LIMIT, within
 from wakeful.types import Call, Emit, Item, Json, Opaque, Reply, Request, Result, Text, Tool, Usage
 from wakeful_openai.chat_reply import REASONING, ChatReader, raw_usage, read_completion
 from wakeful_openai.facts import PROVIDER
 from wakeful_openai.form import MARK, Form, Reader
+from wakeful_openai.ids import sent
 from wakeful_openai.usage import read_usage
+
+#: Characters of a call's id that OpenAI takes here; other servers make longer ones.
+LONGEST_ID = 40
 
 
 class ChatForm(Form):
@@ -73,7 +78,7 @@ class ChatForm(Form):
         first = items[0]
         if isinstance(first, Result):
             output: Json = _parts((first.text,), marked=marked) if self.target.marks else first.text
-            return {"role": "tool", "tool_call_id": first.call_id, "content": output}
+            return {"role": "tool", "tool_call_id": sent(first.call_id, LONGEST_ID), "content": output}
         text = "\n\n".join(item.text for item in items if isinstance(item, Text))
         if _is_user(first):
             content: Json = _parts((text,), marked=marked) if self.target.marks else text
@@ -99,7 +104,8 @@ class ChatForm(Form):
         if not self.target.official and not _is_object(args):
             # Servers that fill in a template parse the arguments and fail on broken ones.
             args = json.dumps({"INVALID_JSON": args}, ensure_ascii=False)
-        return {"id": call.id, "type": "function", "function": {"name": call.tool, "arguments": args}}
+        function = {"name": within(call.tool, NAME_LIMIT), "arguments": args}
+        return {"id": sent(call.id, LONGEST_ID), "type": "function", "function": function}
 
     def reader(self, request: Request, emit: Emit | None) -> Reader:
         """Return what takes in a streamed reply."""

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from wakeful.models.names import within
 from wakeful.types import Call, Request
+
+
+def sent(marker: str, limit: int) -> str:
+    """Return an id as it is sent: its own characters, which some servers insist on, unless it is too long."""
+    return marker if len(marker) <= limit else within(marker, limit)
 
 
 class CallIds:

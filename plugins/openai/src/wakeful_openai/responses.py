@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import ClassVar
 
+from wakeful.models.names import NAME_LIMIT, within
 from wakeful.types import Call, Emit, Item, Json, Opaque, Reply, Request, Result, Text, Tool, Usage
 from wakeful_openai.facts import PROVIDER
 from wakeful_openai.form import MARK, Form, Reader
+from wakeful_openai.ids import sent
 from wakeful_openai.responses_reply import NAMESPACE, PHASE, ResponsesReader, read_response
 from wakeful_openai.usage import read_usage
 
+#: Characters of a call's id that the API takes.
+LONGEST_ID = 64
 #: Kinds of opaque items that another protocol of this provider wrote.
 _FOREIGN = frozenset({"reasoning_content", PHASE, NAMESPACE})
 #: Kinds of notes on the item that follows, and the field of it that each of them fills.
@@ -105,10 +109,12 @@ class ResponsesForm(Form):
                 content = _parts((item.text,), marked=marked)
             return {"type": "message", "role": item.role, "content": content}
         if isinstance(item, Call):
-            return {"type": "function_call", "call_id": item.id, "name": item.tool, "arguments": item.args}
+            name, marker = within(item.tool, NAME_LIMIT), sent(item.id, LONGEST_ID)
+            return {"type": "function_call", "call_id": marker, "name": name, "arguments": item.args}
         if isinstance(item, Result):
             output: Json = _parts((item.text,), marked=marked) if self.target.marks else item.text
-            return {"type": "function_call_output", "call_id": item.call_id, "output": output}
+            marker = sent(item.call_id, LONGEST_ID)
+            return {"type": "function_call_output", "call_id": marker, "output": output}
         return item.data if item.provider == PROVIDER and self._replays(item) else None
 
     def _replays(self, item: Opaque) -> bool:
