@@ -6,11 +6,12 @@ import json
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import Connection, Select, select, update
+from sqlalchemy import Connection, Select, bindparam, literal, or_, select, update
 
 from wakeful.loop.codec import dump_result
 from wakeful.loop.statements import guard
 from wakeful.loop.tally import Tally
+from wakeful.store.prepared import Prepared
 from wakeful.store.records import usage_of
 from wakeful.store.tables import action_call, run
 from wakeful.types import (
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 _PREFIX: Final = "sub:"
 #: Code of the result of a call whose sub-agent waits for a person.
 WAITS: Final = "SUB_AGENT_WAITS"
+#: Statuses of calls that never run.
+_NEVER: Final = ("refused", "denied", "rejected", "cancelled")
 _OPEN = (RunStatus.RUNNING.value, RunStatus.AWAITING_APPROVAL.value, RunStatus.AWAITING_FEEDBACK.value)
 
 #: Held calls that a run waits for: all but drafts, which block nothing.
@@ -53,6 +56,34 @@ def conversation_of(key: str) -> str:
 def key_of(conversation: str) -> str:
     """Return the key of the call that a sub-agent's conversation belongs to."""
     return conversation.removeprefix(_PREFIX)
+
+
+def _all_beneath() -> Select[Any]:
+    """Return the query for the calls below a conversation; by indexes only, since every turn asks."""
+    tree = select(run.c.id).where(run.c.conversation_id == bindparam("id_")).cte("tree", recursive=True)
+    caller, child = action_call.alias("caller"), run.alias("child")
+    delegated = child.c.conversation_id == literal(_PREFIX).concat(caller.c.key)
+    tree = tree.union_all(select(child.c.id).where(caller.c.run_id == tree.c.id, delegated))
+    inside = or_(action_call.c.parent.is_not(None), run.c.conversation_id != bindparam("id_"))
+    return (
+        select(action_call.c.key, action_call.c.action, action_call.c.args)
+        .join(run, run.c.id == action_call.c.run_id)
+        .join(tree, tree.c.id == run.c.id)
+        .where(inside, *(action_call.c.status != status for status in _NEVER))
+        .order_by(action_call.c.key)
+    )
+
+
+_BENEATH = Prepared(_all_beneath())
+
+
+def load_beneath(conn: Connection, conversation_id: str) -> tuple[tuple[str, str, str], ...]:
+    """Return key, action and arguments of the calls below a conversation that were made or begun.
+
+    They are those of its sub-agents, and those inside of other calls, such as a loop's.
+    """
+    found = _BENEATH.all(conn, {"id_": conversation_id})
+    return tuple((key, action, args) for key, action, args in found)
 
 
 def child_of(conn: Connection, key: str) -> Mapping[str, Json] | None:

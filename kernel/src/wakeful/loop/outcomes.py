@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import case, func, select
 
 from wakeful.loop.plan import Planned
-from wakeful.store.tables import action_call, run
+from wakeful.store.tables import action_call
 from wakeful.types import ActionResult, Invocation, Json, Outcome, canonical, clean
 
 if TYPE_CHECKING:
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 #: Statuses of calls that ran, and of those that were answered without running.
 _EXECUTED = ("done", "unknown")
 _ANSWERED = ("refused", "denied")
-#: And of those that will never run.
-_NEVER = (*_ANSWERED, "rejected", "cancelled")
 
 
 def outcome(inv: Invocation, result: ActionResult, *, executed: bool) -> Outcome:
@@ -66,19 +64,6 @@ def load_outcomes(conn: Connection, run_id: str) -> tuple[Outcome, ...]:
         )
         for row in conn.execute(query)
     )
-
-
-def load_beneath(conn: Connection, conversation_id: str) -> tuple[tuple[str, str, str], ...]:
-    """Return key, action and arguments of the calls that sub-agents of a conversation have made or begun."""
-    own = select(run.c.id).where(run.c.conversation_id == conversation_id)
-    tree = select(run.c.id).where(run.c.parent_run.in_(own)).cte("beneath", recursive=True)
-    tree = tree.union_all(select(run.c.id).where(run.c.parent_run == tree.c.id))
-    query = (
-        select(action_call.c.key, action_call.c.action, action_call.c.args)
-        .where(action_call.c.run_id.in_(select(tree.c.id)), action_call.c.status.not_in(_NEVER))
-        .order_by(action_call.c.key)
-    )
-    return tuple((row.key, row.action, row.args) for row in conn.execute(query))
 
 
 def load_within(conn: Connection, run_id: str) -> dict[str, int]:

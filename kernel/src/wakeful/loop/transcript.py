@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from attrs import evolve
 from sqlalchemy import bindparam, select
 
+from wakeful.loop.below import load_beneath
 from wakeful.loop.codec import load_items
-from wakeful.loop.outcomes import load_beneath
 from wakeful.loop.rewrites import with_rewrites
 from wakeful.store.prepared import Prepared
 from wakeful.store.tables import message, plugin_state
@@ -40,7 +40,7 @@ def with_transcript(conn: Connection, view: Run, agent: BuiltAgent) -> Run:
     Args:
         conn: a connection.
         view: the run.
-        agent: whose plugins' rewrites count, and whose sub-agents' calls are of interest.
+        agent: whose plugins' rewrites count, and whose judges want to know what was called before.
     """
     rows = load_rows(conn, view.conversation)
     kept = tuple(
@@ -53,7 +53,8 @@ def with_transcript(conn: Connection, view: Run, agent: BuiltAgent) -> Run:
     state: dict[str, dict[str, Json]] = {}
     for plugin, key, value in _STATE.all(conn, {"id_": view.conversation}):
         state.setdefault(plugin, {})[key] = json.loads(value)
-    beneath = load_beneath(conn, view.conversation) if agent.delegates else ()
+    judged = agent.plugins.impls("policy_verdict")  # nobody else asks
+    beneath = load_beneath(conn, view.conversation) if judged else ()
     view = evolve(view, rows=rows, kept=kept, state=state, beneath=beneath)
     return with_rewrites(conn, view, agent.rewriters)
 

@@ -155,8 +155,8 @@ class Run:
         options: plugin name to what the caller set for this run alone.
         parent: id of the run that this one is a sub-agent's run of; empty for a run of its own.
         given_words: for a sub-agent's run: the user's own words in the turn that it belongs to.
-        beneath: key, tool name and canonical arguments of the calls that sub-agents of the conversation had
-            made or begun when the run was opened or taken up.
+        beneath: key, tool name and canonical arguments of the calls that the conversation's sub-agents had
+            made or begun when the run was opened or taken up, and of those inside of other calls.
         usage: what the run has used so far.
         tokens_per_char: tokens that a character of a request is, for estimates: at first a quarter, the usual
             rule of thumb for English; after a reply whose usage was reported, what it was in that request.

@@ -71,7 +71,10 @@ class Taint:
         self, run: Run, proposal: Invocation, action: Action, earlier: Sequence[Invocation]
     ) -> Judgement | None:
         """Judge a call by the taint of the run; every call that reaches outside gets an answer."""
-        return self._judged(run, run, proposal, action, earlier)
+        judgement = self._judged(run, run, proposal, action, earlier)
+        if proposal.parent:
+            self._repeats.note(run, proposal)
+        return judgement
 
     @hookimpl
     def policy_below(self, run: Run, child: Run, proposal: Invocation, action: Action) -> Judgement | None:

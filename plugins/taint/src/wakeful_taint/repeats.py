@@ -21,7 +21,7 @@ Made = tuple[str, str]
 
 @define
 class Below:
-    """The calls of a conversation's sub-agents, to their keys: what was stored, and what was judged since."""
+    """The calls below a conversation, to their keys: what was stored, and what was judged since."""
 
     stored: tuple[tuple[str, str, str], ...] = ()
     calls: dict[Made, str] = field(factory=dict)
@@ -36,7 +36,7 @@ class Below:
 
 
 class Repeats:
-    """Knows the calls of conversations, those of their sub-agents included.
+    """Knows the calls of conversations, those of their sub-agents and those inside of other calls included.
 
     Two sub-agents may propose the same at one time, when neither has stored anything yet; so what is judged
     is remembered here until a later run reads it from the store.
@@ -47,7 +47,7 @@ class Repeats:
         self._below: OrderedDict[str, Below] = OrderedDict()
 
     def note(self, run: Run, proposal: Invocation) -> None:
-        """Remember a call that a sub-agent of a run proposes."""
+        """Remember a call that a sub-agent of a run proposes, or that is proposed inside of another call."""
         self._of(run).calls.setdefault(made(proposal), proposal.key)
 
     def is_one(
