@@ -80,6 +80,7 @@ def test_a_card_shows_the_arguments_and_where_they_came_from(
     assert "\x1b" not in text
     _, text = said(capsys, "show", request["id"])
     assert f"sha256 of the arguments: {request['digest']}" in text
+    assert "may decide: ana\n" in text
 
 
 def test_approving_runs_the_call_and_prints_what_its_run_says(

@@ -117,7 +117,8 @@ def test_explain_says_what_holds_without_a_rule_or_the_plugin(
         (("explain", "dsk", "pay"), "did you mean 'desk'"),
         (("explain", "desk", "send_mail"), "did you mean 'send_email'"),
         (("explain", "desk", "pay", "--args", "5"), "expected a JSON object"),
-        (("explain", "desk", "pay", "--args", '{"euro": 5}'), "--args"),
+        (("explain", "desk", "pay", "--args", '{"euro": 5}'), "did you mean 'euros'?"),
+        (("explain", "desk", "pay", "--args", '{"euros": 5}', "--at", "noon"), "--at: 'noon' is no time"),
     ],
 )
 def test_wrong_questions_are_told_what_was_expected(
@@ -148,3 +149,38 @@ def test_a_table_of_cases_fails_where_a_verdict_is_another(
     (folder / "cases.toml").write_text(CASES.replace('"allow"', '"alow"'))
     code, text = said(capsys, "test", "cases.toml")
     assert (code, "did you mean 'allow'" in text) == (2, True)
+
+
+def test_everything_that_is_wrong_with_a_table_is_named_by_its_case(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wrong = CASES.replace('"pay"', '"pya"').replace('to = "ana@example.com"', "to = 5")
+    (folder / "cases.toml").write_text(wrong)
+    code, text = said(capsys, "test", "cases.toml")
+    assert code == 2
+    assert "cases.toml.case[0].args: 'to' must be a string" in text
+    assert "cases.toml.case[1]: agent 'desk' has no action 'pya'; did you mean 'pay'" in text
+
+
+def test_windows_are_tested_at_any_time(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "wakeful.toml").write_text(
+        CONFIG.replace('verdict = "allow"', 'verdict = "allow"\nwhen = ["Mon-Fri 09:00-17:00"]')
+    )
+    case = '[[case]]\nagent = "desk"\naction = "send_email"\nargs = { to = "ana@example.com" }\n'
+    table = (
+        f'{case}at = "2026-03-04T12:00"\nexpect = "allow"\n{case}at = "2026-03-07T12:00"\nexpect = "defer"\n'
+    )
+    (folder / "cases.toml").write_text(table)
+    assert said(capsys, "test", "cases.toml")[0] == 0
+    words = (
+        "explain",
+        "desk",
+        "send_email",
+        "--args",
+        '{"to": "ana@example.com"}',
+        "--at",
+        "2026-03-07T12:00",
+    )
+    _, text = said(capsys, *words)
+    assert "send_email (external): defer" in text
+    assert "possible again from 2026-03-09 09:00 (UTC)" in text

@@ -146,7 +146,8 @@ class ApprovalDesk:
         if request_id in open_ids:
             raise NotFoundError(f"request {request_id!r} is not for {by!r} to decide, or not in this way")
         msg = f"request {request_id!r} is unknown, already decided, or not for {by!r} to decide"
-        raise NotFoundError(msg + nearest(request_id, open_ids))
+        known = request_id in open_ids
+        raise NotFoundError(f"{msg} in this way" if known else msg + nearest(request_id, open_ids))
 
     async def _slot_of(self, request_id: str) -> Approvals:
         """Return what stores the requests of the agent that a request is of; any if it is unknown."""

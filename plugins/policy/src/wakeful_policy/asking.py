@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 
 from attrs import evolve, frozen
@@ -83,6 +84,7 @@ async def ask(
     words: str,
     tainted: bool,
     added: Sequence[Json] = (),
+    now: datetime | None = None,
 ) -> Explained:
     """Return what would become of a call.
 
@@ -94,6 +96,7 @@ async def ask(
         words: what the user said.
         tainted: whether the run has read outside text.
         added: rules that people have added with their decisions.
+        now: when the call is made; None = now.
 
     Raises:
         NotFoundError: no such agent or action; names the nearest.
@@ -110,8 +113,10 @@ async def ask(
         raise NotFoundError(f"agent {name!r} has no action {action!r}{nearest(action, agent.actions)}")
     checked = check_arguments(declared, args)
     if isinstance(checked, ActionResult):
-        raise ConfigError([Problem("--args", checked.message)])
-    now = SystemClock().now()
+        raise ConfigError(
+            [Problem("args", checked.message.removeprefix(f"{declared.tool_name} was not run: "))]
+        )
+    now = now or SystemClock().now()
     rows = [Row(1, RowKind.USER, (Text("user", words),), RUN, 1)]
     if tainted:
         read = Call("c0", "read", "{}")
@@ -141,6 +146,21 @@ async def ask(
     rule = rules.find(declared, checked, now) if rules is not None else None
     verdict = _strictest(answers) if answers else judged.judgement
     return Explained(declared, verdict, answers, rule, rules is not None)
+
+
+def moment(text: str) -> datetime | None:
+    """Return the time that a text names, UTC unless it says otherwise; None for an empty one.
+
+    Raises:
+        ValueError: it names none.
+    """
+    if not text:
+        return None
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        raise ValueError(f"{text!r} is no time; expected e.g. '2026-03-04T12:00'") from None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
 def _strictest(answers: tuple[Judgement, ...]) -> Judgement:

@@ -9,11 +9,12 @@ from pathlib import Path
 
 from attrs import asdict, field, frozen
 
+from wakeful.app import App
 from wakeful.cli.exits import Exit
 from wakeful.cli.output import say, say_json
 from wakeful.config import structure
-from wakeful.types import ConfigError, Json, Problem, nearest
-from wakeful_policy.asking import agents, ask
+from wakeful.types import ConfigError, Json, NotFoundError, Problem, nearest
+from wakeful_policy.asking import agents, ask, moment
 from wakeful_policy.settings import VERDICTS
 
 
@@ -26,6 +27,7 @@ class Case:
         expect: the verdict that it should get.
         words: what the user said.
         tainted: as if the run had read outside text.
+        at: when, such as ``2026-03-04T12:00`` (UTC), for rules with windows; empty = now.
     """
 
     agent: str
@@ -34,8 +36,10 @@ class Case:
     args: Mapping[str, Json] = field(factory=dict)
     words: str = ""
     tainted: bool = False
+    at: str = ""
 
     def __attrs_post_init__(self) -> None:
+        moment(self.at)
         if self.expect not in VERDICTS:
             raise ValueError(f"expect: {self.expect!r} is no verdict{nearest(self.expect, VERDICTS)}")
 
@@ -63,6 +67,12 @@ def load_cases(path: Path) -> tuple[Case, ...]:
     return cases
 
 
+async def _verdict(app: App, case: Case) -> str:
+    words, tainted, now = case.words, case.tainted, moment(case.at)
+    found = await ask(app, case.agent, case.action, dict(case.args), words=words, tainted=tainted, now=now)
+    return found.verdict.verdict.name.lower()
+
+
 def check_cases(file: Path, path: Path, *, as_json: bool) -> int:
     """Print which cases get another verdict than they should; 1 if one does.
 
@@ -72,12 +82,19 @@ def check_cases(file: Path, path: Path, *, as_json: bool) -> int:
     cases = load_cases(path)
 
     async def work() -> list[str]:
+        found, problems = list[str](), list[Problem]()
         async with agents(file) as app:
-            found = [
-                await ask(app, c.agent, c.action, dict(c.args), words=c.words, tainted=c.tainted)
-                for c in cases
-            ]
-            return [each.verdict.verdict.name.lower() for each in found]
+            for place, case in enumerate(cases):
+                try:
+                    found.append(await _verdict(app, case))
+                except ConfigError as error:
+                    where = f"{path}.case[{place}]"
+                    problems += [Problem(f"{where}.{each.where}", each.what) for each in error.problems]
+                except NotFoundError as error:
+                    problems.append(Problem(f"{path}.case[{place}]", str(error)))
+        if problems:
+            raise ConfigError(problems)
+        return found
 
     got = asyncio.run(work())
     wrong = [at for at, (case, verdict) in enumerate(zip(cases, got, strict=True)) if case.expect != verdict]

@@ -49,13 +49,17 @@ def explain(
     args: Annotated[str, typer.Option("--args", metavar="JSON", help="Arguments of the call.")] = "{}",
     words: Annotated[str, typer.Option("--words", metavar="TEXT", help="What the user said.")] = "",
     tainted: Tainted = False,  # noqa: FBT002  (a flag)
+    at: Annotated[
+        str,
+        typer.Option("--at", metavar="TIME", help="When, such as `2026-03-04T12:00` (UTC); default: now."),
+    ] = "",
     file: File = DEFAULT_FILE,
     json: AsJson = False,  # noqa: FBT002  (a flag)
 ) -> int:
     """Say what would become of a call: which rule, which plugin, which verdict, why."""
     from wakeful_policy.people import Asked, explain_call
 
-    return explain_call(file, Asked(agent, action, args, words, tainted), as_json=json)
+    return explain_call(file, Asked(agent, action, args, words, tainted, at), as_json=json)
 
 
 @app.command("test")

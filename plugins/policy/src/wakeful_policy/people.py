@@ -17,7 +17,7 @@ from wakeful.cli.run import opened
 from wakeful.system import SystemClock
 from wakeful.types import ConfigError, Json, NotAvailableError, NotFoundError, Problem, nearest
 from wakeful_policy.approvals.added import stored_rules, take_back
-from wakeful_policy.asking import Explained, agents, ask, rules_of
+from wakeful_policy.asking import Explained, agents, ask, moment, rules_of
 from wakeful_policy.rules import Known, Rules
 
 
@@ -30,6 +30,7 @@ class Asked:
     args: str
     words: str
     tainted: bool
+    at: str = ""
 
 
 def list_rules(file: Path, agent: str, *, as_json: bool) -> int:
@@ -101,12 +102,18 @@ def explain_call(file: Path, asked: Asked, *, as_json: bool) -> int:
     if not isinstance(args, dict):
         raise ConfigError([Problem("--args", 'expected a JSON object such as \'{"to": "ana"}\'')])
 
+    try:
+        now = moment(asked.at)
+    except ValueError as error:
+        raise ConfigError([Problem("--at", str(error))]) from None
     added = added_rules(file, asked.agent)
 
     async def work() -> Explained:
         async with agents(file) as app:
             words, tainted = asked.words, asked.tainted
-            return await ask(app, asked.agent, asked.action, args, words=words, tainted=tainted, added=added)
+            return await ask(
+                app, asked.agent, asked.action, args, words=words, tainted=tainted, added=added, now=now
+            )
 
     found = asyncio.run(work())
     if as_json:

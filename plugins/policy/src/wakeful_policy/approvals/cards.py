@@ -12,8 +12,10 @@ from sqlalchemy import inspect, select
 from wakeful.cli.exits import Exit
 from wakeful.cli.output import note, say, say_json
 from wakeful.cli.records import read
+from wakeful.config import load_config
 from wakeful.store.tables import run
 from wakeful.types import Json, NotFoundError, RunStatus, nearest
+from wakeful_policy.approvals.deciding import people
 from wakeful_policy.approvals.lines import lines
 from wakeful_policy.approvals.tables import Stored, attempt, load, request, requests
 
@@ -57,6 +59,7 @@ def show_request(file: Path, request_id: str, *, as_json: bool) -> int:
     say(f"conversation {found.conversation}, run {found.run}, call {found.key}")
     say(f"sha256 of the arguments: {found.digest}")
     say(f"rules that matched: {found.basis or 'none'}")
+    say(f"may decide: {', '.join(people(found, _approvers(file, found.agent))) or 'nobody'}")
     say(f"asked {found.created_at:%Y-%m-%d %H:%M} UTC; {_until(found)}")
     for each in refused:
         say(f"refused: {each['by']!r} wanted to {each['wanted']}: {each['reason']}")
@@ -73,6 +76,11 @@ def stored_request(file: Path, request_id: str) -> tuple[Stored, list[dict[str, 
     if found is None or isinstance(found, list):
         raise NotFoundError(f"there is no request {request_id!r}{nearest(request_id, found or [])}")
     return found
+
+
+def _approvers(file: Path, agent: str) -> Sequence[str]:
+    config = load_config(file).agents.get(agent)
+    return config.approvers if config is not None else ()
 
 
 def document(stored: Stored) -> dict[str, Json]:

@@ -42,7 +42,6 @@ class Wanted:
 
 def public(stored: Stored, approvers: Sequence[str]) -> ApprovalRequest:
     """Return a request as the kernel knows it, with the card that people are shown."""
-    known = dict.fromkeys((stored.assignee, *approvers, stored.asker))
     return ApprovalRequest(
         id=stored.id,
         key=stored.key,
@@ -57,7 +56,7 @@ def public(stored: Stored, approvers: Sequence[str]) -> ApprovalRequest:
         conversation=stored.conversation,
         step=stored.step,
         asker=stored.asker,
-        people=tuple(each for each in known if may_decide(stored, each, approvers)),
+        people=people(stored, approvers),
         expected=stored.expected,
         card="\n".join(lines(stored)),
         decided_by=stored.decided_by,
@@ -73,10 +72,10 @@ def may_decide(stored: Stored, by: str, approvers: Sequence[str]) -> bool:
     return by == stored.asker and (stored.asker_decides or stored.kind in ANSWERED)
 
 
-def nobody(stored: Stored, approvers: Sequence[str]) -> bool:
-    """Whether there is nobody who could settle a request."""
-    people = (stored.assignee, stored.asker, *approvers)
-    return not any(may_decide(stored, each, approvers) for each in people)
+def people(stored: Stored, approvers: Sequence[str]) -> tuple[str, ...]:
+    """Return who may settle a request."""
+    known = dict.fromkeys((stored.assignee, *approvers, stored.asker))
+    return tuple(each for each in known if may_decide(stored, each, approvers))
 
 
 async def find(tx: Tx, request_id: str, agent: str) -> Stored | None:

@@ -29,7 +29,7 @@ from wakeful.types import (
 )
 from wakeful_policy.approvals.added import checked, loaded, of_agent, state_of
 from wakeful_policy.approvals.asked import NAME, columns, outcome_of, request_of
-from wakeful_policy.approvals.deciding import Wanted, claim, find, nobody, public, refusal, refuse
+from wakeful_policy.approvals.deciding import Wanted, claim, find, people, public, refusal, refuse
 from wakeful_policy.approvals.questions import ask_person, fitting
 from wakeful_policy.approvals.settings import ApprovalsSettings
 from wakeful_policy.approvals.tables import LINEAGE, Stored, load, request, requests, rule, told
@@ -78,7 +78,7 @@ class ApprovalsPlugin:
             DeclarationError: a question's schema is none.
         """
         stored = self._request(run, inv, judgement)
-        if nobody(stored, self._approvers):
+        if not people(stored, self._approvers):
             raise LookupError(f"nobody may decide it; name approvers of the agent {run.agent.name!r}")
         await tx.exec(insert(request).values(**columns(stored)))
         return public(stored, self._approvers)

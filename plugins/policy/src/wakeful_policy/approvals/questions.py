@@ -85,7 +85,7 @@ def fitting(schema: Json, answer: Json) -> Json:
     }
     checked = check_arguments(Action("answer", "", wrapped, _nothing), {"answer": answer})
     if isinstance(checked, ActionResult):
-        raise ConfigError([Problem("answer", checked.message)])
+        raise ConfigError([Problem("answer", checked.message.removeprefix("answer was not run: "))])
     return checked["answer"]
 
 
