@@ -271,7 +271,7 @@ def test_ctrl_c_in_a_chat_cancels_the_turn_and_not_the_program(console: Console)
 def test_a_chat_with_an_unknown_agent_ends_at_once(console: Console) -> None:
     done = console.run("chat", "dask", given="Hello\n")
     assert (done.code, done.out) == (2, "")
-    assert done.errors == ["there is no agent 'dask'; did you mean 'desk'?"]
+    assert done.errors == ["wakeful.toml: there is no agent 'dask'; did you mean 'desk'?"]
 
 
 def test_text_streams_once_to_a_terminal(console: Console) -> None:

@@ -20,7 +20,7 @@ from wakeful.cli.output import note, say_json, terminal
 from wakeful.cli.progress import Progress
 from wakeful.cli.run import Asking, follow, opened
 from wakeful.cli.view import TurnView
-from wakeful.types import Json, NotFoundError, WakefulError, nearest
+from wakeful.types import Json, WakefulError
 
 if TYPE_CHECKING:
     from wakeful.app import App
@@ -101,7 +101,7 @@ def chat(asking: Asking, *, as_json: bool, quiet: bool) -> int:
         context = opened(asking.file)
         app = loop.call(_entered(context))
         try:
-            _check(app, asking.agent)
+            app.describe(asking.agent)  # says what is wrong with it before the first line is asked for
             talk = Chat(app, asking, as_json, quiet, asking.conversation)
             _greet(talk)
             _lines(loop, talk)
@@ -118,13 +118,6 @@ async def _entered(context: AbstractAsyncContextManager[App]) -> App:
 
 async def _left(context: AbstractAsyncContextManager[App]) -> None:
     await context.__aexit__(None, None, None)
-
-
-def _check(app: App, agent: str) -> None:
-    """Raise what is wrong with the agent before the first line is asked for."""
-    if agent not in app.names():
-        raise NotFoundError(f"there is no agent {agent!r}{nearest(agent, app.names())}")
-    app.describe(agent)
 
 
 def _greet(talk: Chat) -> None:
