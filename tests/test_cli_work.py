@@ -121,3 +121,28 @@ def test_doctor_names_dead_letters_stale_leases_and_runs_adrift(console: Console
     assert console.run("runs", "cancel", run).code == 0
     work = console.run("doctor", "--json").json["work"]
     assert (work["running"], work["dead"], work["adrift"]) == (0, 0, [])
+
+
+@pytest.mark.parametrize(("command", "said"), [("resume", "Over."), ("cancel", "run run-lost: cancelled")])
+def test_a_dead_letter_about_a_run_that_never_began(console: Console, command: str, said: str) -> None:
+    console.write("script.jsonl", json.dumps({"text": "Over."}) + "\n")
+    assert console.run("run", "desk", "Hello", "-c", "c-1").code == 0
+    with closing(sqlite3.connect(console.folder / "wakeful.db")) as connection:
+        moment = "2026-01-05 09:00:00.000000"
+        given = ("c-2", "desk", "Are you there?", "run-lost", moment)
+        connection.execute(
+            "INSERT INTO inbox (conversation_id, agent, text, run_id, created_at) VALUES (?, ?, ?, ?, ?)",
+            given,
+        )
+        letter = ("run:run-lost", "run", "c-2", '{"run":"run-lost"}', moment, "failed", 5, moment, moment)
+        connection.execute(
+            "INSERT INTO work_item"
+            " (id, kind, key, payload, not_before, status, attempts, created_at, updated_at)"
+            f" VALUES ({', '.join('?' * 9)})",
+            letter,
+        )
+        connection.commit()
+    assert "`wakeful runs resume run-lost` tries again" in console.run("doctor").out
+    done = console.run("runs", command, "run-lost")
+    assert (done.code, done.out) == (0, f"{said}\n")
+    assert console.run("doctor", "--json").json["work"]["dead"] == 0

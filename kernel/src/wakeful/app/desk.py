@@ -11,6 +11,7 @@ from typing import Any, Protocol, runtime_checkable
 from attrs import field, frozen
 from sqlalchemy import Connection, Executable, bindparam, delete, insert, select, update
 
+from wakeful.app.items import item_of
 from wakeful.store.engine import Store
 from wakeful.store.prepared import Prepared
 from wakeful.store.records import run_ids
@@ -139,18 +140,27 @@ class Desk:
             await self.store.write(partial(_execute, sent))
 
     async def withdraw(self, run_id: str) -> bool:
-        """Take back an input whose run has not begun; False if it has."""
-        return await self.store.write(lambda conn: take(conn, run_id))
+        """Take back an input whose run has not begun, a dead letter about it too; False if it has begun."""
+        letter = delete(work_item).where(work_item.c.id == item_of(run_id), work_item.c.status == "failed")
+
+        def write(conn: Connection) -> bool:
+            taken = take(conn, run_id)
+            if taken:
+                conn.execute(letter)
+            return taken
+
+        return await self.store.write(write)
 
 
 async def known_run(store: Store, run_id: str) -> Any:
-    """Return agent and conversation of a run.
+    """Return agent and conversation of a run, also of one that has not begun.
 
     Raises:
         NotFoundError: there is none; names the nearest.
     """
     query = select(run.c.agent, run.c.conversation_id).where(run.c.id == run_id)
-    found = await store.read(lambda conn: conn.execute(query).first())
+    waiting = select(inbox.c.agent, inbox.c.conversation_id).where(inbox.c.run_id == run_id)
+    found = await store.read(lambda conn: conn.execute(query.union_all(waiting)).first())
     if found is None:
         known = await store.read(lambda conn: run_ids(conn, 200))
         msg = f"there is no run {run_id!r}{nearest(run_id, known, limit=3)}"
