@@ -85,15 +85,17 @@ async def test_an_approval_is_void_when_the_rules_that_matched_change(
     assert ("APPROVAL_VOID" in shown(desk.model.requests[0].items[-1])) is void
 
 
-async def test_thirty_days_and_restarts_later_it_is_still_there(
+async def test_thirty_days_ten_restarts_and_ten_turns_later_it_is_still_there(
     agent: Any, paid: Any, wakeful_app: Any, clock: Any
 ) -> None:
     async with wakeful_app(agent(PAY, "Asked.")) as app:
-        parked = await app.send("agent", "Pay")
-    for _ in range(3):
-        clock.advance(10 * 86_400)
-        async with wakeful_app(agent()) as app:
+        parked = await app.send("agent", "Pay", conversation="c")
+    for day in range(3, 33, 3):
+        clock.advance(3 * 86_400)
+        async with wakeful_app(agent(f"Day {day}.")) as app:
+            assert (await app.send("agent", "Hello", conversation="c")).text == f"Day {day}."
             assert [each.id for each in await app.approvals.list()] == list(parked.pending)
+            assert (await app.resume(parked.run_id)).status is RunStatus.AWAITING_APPROVAL
     async with wakeful_app(agent("Paid.")) as app:
         await app.approvals.approve(parked.pending[0], by="ana")
         assert (await app.resume(parked.run_id)).text == "Paid."

@@ -13,7 +13,8 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import create_engine
 
-from wakeful.testing import Database, PluginConformance, say, shown
+from wakeful import Agent
+from wakeful.testing import Database, PluginConformance, ScriptedModel, say, shown
 from wakeful.types import ApprovalRequest, NotAvailableError, NotFoundError, PersonAsked, RunStatus
 from wakeful_policy.approvals.tables import metadata
 
@@ -103,6 +104,25 @@ async def test_a_call_that_nobody_could_approve_is_denied(
         desk.model.requests[1].items[-1]
     )
     assert store.rows("select id from approvals_request") == []
+
+
+async def test_an_approver_of_one_agent_confirms_nothing_that_another_asked(
+    agent: Any, paid: Any, wakeful_app: Any, store: Database
+) -> None:
+    mine = agent(PAY, "Asked.", name="mine", approvers=["ana"])
+    other = agent(PAY, "Asked.", name="other", approvers=["cleo"])
+    chief = Agent(name="chief", model=ScriptedModel(["So."]), sub_agents=[mine, other])
+    async with wakeful_app(chief) as app:
+        await app.send("mine", "Pay", conversation="c", user="ana")
+        theirs = await app.send("other", "Pay", conversation="d", user="cleo")
+        with pytest.raises(NotFoundError):
+            await app.approvals.approve(theirs.pending[0], by="ana")
+        with pytest.raises(NotFoundError):
+            await app.approvals.reject(theirs.pending[0], by="ana")
+        assert len(await app.approvals.list()) == 2
+    assert paid == []
+    refused = "not this person's to decide"
+    assert attempts(store) == [("ana", "approve", refused), ("ana", "reject", refused)]
 
 
 async def test_free_text_approves_nothing(agent: Any, paid: Any, wakeful_app: Any) -> None:
