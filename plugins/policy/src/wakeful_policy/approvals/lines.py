@@ -41,7 +41,9 @@ def _came(origin: dict[str, Json]) -> str:
         case "user":
             return "from the user's words"
         case "model":
-            return "written by the model"
+            held = ", ".join(map(str, origin.get("holds", ())))
+            what = f"; {held} from outside: {origin['source']}, {origin['trust']}" if held else ""
+            return f"written by the model{what}"
         case kind:
             said = "from outside" if kind == "outside" else "from"
             return f"{said}: {origin['source']}, {origin['trust']}"

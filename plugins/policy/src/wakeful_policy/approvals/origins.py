@@ -10,6 +10,10 @@ from wakeful.types import Invocation, Json, Row, RowKind, Run, Trust
 #: Rows that are the model's own words, or the kernel's; they are no source. A note that is not trusted is
 #: what another agent says that has read outside text.
 _OWN = frozenset({RowKind.ASSISTANT, RowKind.STATE})
+#: What names something inside a text: addresses, links, and words with a number of some length in them.
+_NAMES = re.compile(r"(?<![\w.+-])(?:[\w.+-]+@[\w.-]+\w|\w+://\S*\w|(?:\w+\.)+[a-z]{2,}\b|[\w-]*\d[\w-]{3,})")
+#: Names of one text that are looked for, and characters of it that are looked through.
+NAMES, LOOKED = 50, 20_000
 
 
 def origins(run: Run, inv: Invocation) -> list[dict[str, Json]]:
@@ -17,7 +21,8 @@ def origins(run: Run, inv: Invocation) -> list[dict[str, Json]]:
 
     Each has ``argument`` (its path), ``from`` (``user``, ``outside``, ``conversation``, ``reference`` or
     ``model``), and of what was read also ``source``, ``trust`` and, of a row, its ``row``. What stands
-    neither in the user's words nor in anything that was read is the model's.
+    neither in the user's words nor in anything that was read is the model's; where such a text holds names
+    that stand in what was read and not in the user's words, ``holds`` lists them, with their worst source.
     """
     referred = {each.argument: each for each in inv.provenance}
     found: list[dict[str, Json]] = []
@@ -37,11 +42,30 @@ def _origin(run: Run, value: str) -> dict[str, Json]:
         return {"from": "user"}
     read = [row for row in run.rows if _is_source(row) and pattern.search(row.text.casefold())]
     if not read:
-        return {"from": "model"}
+        return {"from": "model", **_held(run, value)}
     worst = max(reversed(read), key=lambda row: row.trust)
     kind = "conversation" if worst.trust is Trust.TRUSTED else "outside"
-    source = worst.source or str(worst.kind)
-    return {"from": kind, "source": source, "trust": worst.trust.label, "row": worst.seq}
+    return {"from": kind, **_where(worst)}
+
+
+def _held(run: Run, value: str) -> dict[str, Json]:
+    """Return which names in a text of the model stand in what was read from outside, if any do."""
+    said = run.user_words.casefold()
+    names = [
+        name for name in dict.fromkeys(_NAMES.findall(value.casefold()[:LOOKED])[:NAMES]) if name not in said
+    ]
+    outside = [row for row in run.rows if _is_source(row) and row.trust is not Trust.TRUSTED]
+    texts = [(row, row.text.casefold()) for row in outside] if names else []
+    found = {name: [row for row, text in texts if name in text] for name in names}
+    rows = [row for of_name in found.values() for row in of_name]
+    if not rows:
+        return {}
+    held = [name for name, of_name in found.items() if of_name]
+    return {"holds": list[Json](held), **_where(max(reversed(rows), key=lambda row: row.trust))}
+
+
+def _where(row: Row) -> dict[str, Json]:
+    return {"source": row.source or str(row.kind), "trust": row.trust.label, "row": row.seq}
 
 
 def _is_source(row: Row) -> bool:
