@@ -143,7 +143,7 @@ def test_a_person_approves_from_the_command_line(tmp_path: Path, command: Any) -
     assert one.calls[0].result.code == "SUCCESS_SUBMITTED"
     assert "plan: awaiting" in command("show", "c")[1]
     assert "'eve' is not one of the approvers: ana" in command("approve", "c", "--by", "eve")[2]
-    approved = command("approve", "c", "--by", "ana")
+    approved = command("approve", "c", "--as", "ana")
     assert approved == (0, "Write it.\n\nplan: approved by ana\n", "")
     assert "no plan waits" in command("approve", "c", "--by", "ana")[2]
     two = run_turn(agent(say(calls=["write"]), "Done.", name="desk", store=store), "On", conversation="c")

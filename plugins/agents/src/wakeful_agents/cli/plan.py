@@ -14,7 +14,7 @@ plan = typer.Typer(help="Look at the plan of a conversation, approve it or withd
 _File = Annotated[Path, typer.Option("--file", "-f", metavar="PATH", help="The configuration file.")]
 _Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
 _Conversation = Annotated[str, typer.Argument(metavar="CONVERSATION", help="Id of the conversation.")]
-_By = Annotated[str, typer.Option("--by", metavar="NAME", help="Who decides.")]
+_By = Annotated[str, typer.Option("--as", "--by", metavar="NAME", help="Who decides.")]
 _TOML = Path("wakeful.toml")
 
 

@@ -108,5 +108,5 @@ def _permit(config: AppConfig, conn: Connection, thread: str, by: str) -> None:
     known = config.agents.get(str(agent))
     people = known.approvers if known is not None else ()
     if people and by not in people:
-        what = f"{by!r} is not one of the approvers: {', '.join(people)}; say --by"
+        what = f"{by!r} is not one of the approvers: {', '.join(people)}; say --as"
         raise ConfigError([Problem(f"agents.{agent}.approvers", what)])
