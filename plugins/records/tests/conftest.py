@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
-from collections.abc import AsyncIterator, Callable
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import pytest_asyncio
+import sqlalchemy as sa
 
 from wakeful.tools.arguments import check_arguments
 from wakeful.types import Action, ActionError, ActionResult
 from wakeful_records import Records, RecordsSettings
+from wakeful_records.database import Database
 
 SCHEMA = """
 CREATE TABLE customer (
@@ -109,3 +113,27 @@ async def desk_for(shop: Path) -> AsyncIterator[Callable[..., Desk]]:
 def desk(desk_for: Callable[..., Desk]) -> Desk:
     """A desk with a hidden table and a hidden column."""
     return desk_for(**HIDDEN)
+
+
+async def _cancelled(database: Database, change: str, endless: str) -> float:
+    entered = asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def work(connection: sa.Connection) -> None:
+        connection.exec_driver_sql(change)
+        loop.call_soon_threadsafe(entered.set)
+        connection.exec_driver_sql(endless)
+
+    task = asyncio.create_task(database.run(work, write=True))
+    await entered.wait()
+    started = time.monotonic()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    return time.monotonic() - started
+
+
+@pytest.fixture
+def cancelled() -> Callable[..., Awaitable[float]]:
+    """Change something, begin a statement without end, cancel it; gives the seconds that took."""
+    return _cancelled
