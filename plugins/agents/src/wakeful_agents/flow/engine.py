@@ -33,7 +33,7 @@ from wakeful.types import (
     canonical,
     tool_name,
 )
-from wakeful_agents.flow.expressions import FlowError, Place, Scope, fill, places, written
+from wakeful_agents.flow.expressions import Condition, FlowError, Place, Scope, fill, places, written
 from wakeful_agents.flow.loops import WAITS
 from wakeful_agents.flow.model import END, Flow, FlowStep
 from wakeful_agents.payload.changes import put
@@ -108,7 +108,7 @@ class Engine:
                 return Wait()
         if any(did.held for did in last.did):
             return Wait()
-        if step.loop and step.loop.each and last.did and WAITS in last.did[0].result.outputs:
+        if step.loop.each and last.did and WAITS in last.did[0].result.outputs:
             return Wait() if await self.waits(run) else self._looped(run, step, document, last.did[0])
         try:
             document = await self._taken(run, step, last, document)
@@ -116,7 +116,7 @@ class Engine:
             if step.on_error:
                 return self._enter(run, document, step.on_error)
             return Finish(error=f"step {step.name}: {error}")
-        if step.loop and step.loop.condition:
+        if step.loop.condition:
             return self._enter(run, document, step.name, at.count + 1)
         return self._enter(run, document, step.next, last=last)
 
@@ -143,7 +143,7 @@ class Engine:
         try:
             if step.kind == "branch":
                 return self._way(step, scope)
-            if step.loop and step.loop.condition and not self._again(step, scope, count):
+            if step.loop.condition and not _again(step.loop.condition, step.loop.most, scope):
                 return step.next
             return self._proposed(run, document, step, count)
         except FlowError as error:
@@ -151,15 +151,6 @@ class Engine:
 
     def _way(self, step: FlowStep, scope: Scope) -> str:
         return next(case.next for case in step.cases if case.when is None or case.when.holds(scope))
-
-    def _again(self, step: FlowStep, scope: Scope, count: int) -> bool:
-        assert step.loop is not None  # noqa: S101  (the caller has looked)
-        assert step.loop.condition is not None  # noqa: S101
-        if not step.loop.condition.holds(scope):
-            return False
-        if count >= step.loop.most:
-            raise FlowError(f"{step.loop.condition.text!r} still holds after {count} iterations")
-        return True
 
     def _answer(self, run: Run, document: Held, last: Stepped | None) -> Finish:
         if self.flow.answer:
@@ -175,7 +166,7 @@ class Engine:
         if step.kind == "prompt":
             return Ask(written(step.does, scope), step.name, saved)
         call_id = f"{step.name}_{run.step + 1}"
-        if step.loop and step.loop.each:
+        if step.loop.each:
             call = Call(call_id, LOOP, canonical({"step": step.name}))
         elif step.kind == "action":
             call = Call(call_id, step.does, canonical(arguments(step, step.args, document, scope)))
@@ -204,7 +195,7 @@ class Engine:
             did = last.did[0]
             if not did.result.success:
                 raise StepError(f"{did.result.code}: {did.result.message}"[:500])
-            if step.loop and step.loop.each:
+            if step.loop.each:
                 return document  # the loop has put its results itself
             given = await self.values(step, did)
             trust, source = did.result.trust or Trust.TRUSTED, did.result.source
@@ -243,6 +234,14 @@ class Engine:
         if step.outputs and len(canonical(document.document)) > self.max_chars:
             raise FlowError(f"the payload is longer than {self.max_chars} characters")
         return document
+
+
+def _again(condition: Condition, most: int, scope: Scope) -> bool:
+    if not condition.holds(scope):
+        return False
+    if scope.index >= most:
+        raise FlowError(f"{condition.text!r} still holds after {most} iterations")
+    return True
 
 
 def arguments(

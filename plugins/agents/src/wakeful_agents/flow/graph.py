@@ -76,7 +76,7 @@ def _circles(flow: Flow) -> Iterator[tuple[str, str]]:
 
 def _conditions(flow: Flow, step: FlowStep) -> Iterator[tuple[str, str]]:
     found = [(f"branch[{index}].when", case.when) for index, case in enumerate(step.cases)]
-    found.append(("while", step.loop.condition if step.loop else None))
+    found.append(("while", step.loop.condition))
     for key, condition in found:
         if condition is not None:
             yield from ((f"steps.{step.name}.{key}", what) for what in mistakes(condition, flow.types))
@@ -84,7 +84,7 @@ def _conditions(flow: Flow, step: FlowStep) -> Iterator[tuple[str, str]]:
 
 def _mappings(flow: Flow, step: FlowStep) -> Iterator[tuple[str, str]]:
     where = f"steps.{step.name}"
-    if step.loop and step.loop.each:
+    if step.loop.each:
         declared = _declared(flow, step.loop.each.path)
         if declared not in {ANY, "list"}:
             yield f"{where}.for_each", f"runs over a {declared}; expected a list"

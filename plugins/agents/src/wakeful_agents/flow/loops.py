@@ -9,7 +9,7 @@ from attrs import define, evolve, field
 
 from wakeful import ActionContext, ActionResult, action
 from wakeful.types import Action, Json, Run, Trust, failure
-from wakeful_agents.flow.expressions import FlowError, Scope
+from wakeful_agents.flow.expressions import FlowError, Place, Scope
 from wakeful_agents.flow.model import FlowStep
 from wakeful_agents.payload.held import KEY, NAMESPACE, held
 from wakeful_agents.payload.paths import PathError
@@ -53,22 +53,20 @@ async def scope_of(run: Run, step: FlowStep, index: int) -> Scope:
         FlowError: the collection is no list, or has no such item.
     """
     document = held(run).document
-    if step.loop is None or step.loop.each is None:
+    if step.loop.each is None:
         return Scope(document, index=index)
-    items = _items(step, document)
+    items = _items(step.loop.each, step.loop.most, document)
     if not 0 <= index < len(items):
         raise FlowError(f"there is no item {index}")
     return Scope(document, items[index], index)
 
 
-def _items(step: FlowStep, document: Json) -> list[Json]:
-    assert step.loop is not None  # noqa: S101  (the step is a loop)
-    assert step.loop.each is not None  # noqa: S101
-    items = step.loop.each.value(Scope(document))
+def _items(each: Place, most: int, document: Json) -> list[Json]:
+    items = each.value(Scope(document))
     if not isinstance(items, list):
         raise FlowError(f"expected a list to loop over, got a {type(items).__name__}")
-    if len(items) > step.loop.most:
-        raise FlowError(f"{len(items)} items; the loop runs over {step.loop.most} at most")
+    if len(items) > most:
+        raise FlowError(f"{len(items)} items; the loop runs over {most} at most")
     return items
 
 
@@ -102,10 +100,19 @@ class _Tally:
         if kept and (result.trust or Trust.TRUSTED) > self.trust:
             self.trust, self.source = result.trust or Trust.TRUSTED, result.source
 
+    def told(self, each: Place, count: int) -> str:
+        """Return what a loop over so many items of a list did, in a line."""
+        message = f"for_each {each}: processed: {count}, errors: {len(self.errors)}"
+        if self.errors:
+            message += "; the first in [{index}]: {code}: {message}".format(**self.errors[0])
+        return message
+
 
 async def _run(engine: Engine, step: FlowStep, ctx: ActionContext, again: str) -> ActionResult:
-    document = held(ctx.run)
-    items = _items(step, document.document)
+    document, each = held(ctx.run), step.loop.each
+    if each is None:
+        raise FlowError(f"step {step.name} is no loop over a list")
+    items = _items(each, step.loop.most, document.document)
     tally = _Tally({output.source for output in step.outputs})
     if again:
         async for called in ctx.called(again):
@@ -113,9 +120,9 @@ async def _run(engine: Engine, step: FlowStep, ctx: ActionContext, again: str) -
     else:
         await _iterate(engine, step, ctx, items, tally)
         if tally.waiting:
-            message = _message(step, len(items), tally.errors)
+            told = tally.told(each, len(items))
             return ActionResult(
-                success=False, code="LOOP_WAITS", message=message, outputs={WAITS: tally.waiting}
+                success=False, code="LOOP_WAITS", message=told, outputs={WAITS: tally.waiting}
             )
     success = not tally.errors or "errors" in tally.wanted
     if success:
@@ -128,7 +135,7 @@ async def _run(engine: Engine, step: FlowStep, ctx: ActionContext, again: str) -
         ctx.put(KEY, after.dump(ctx.run.id))
     shown = {"errors": tally.errors[:SHOWN]} if tally.errors else {}
     code = "SUCCESS" if success else "LOOP_ERRORS"
-    return ActionResult(success, code, _message(step, len(items), tally.errors), shown)
+    return ActionResult(success, code, tally.told(each, len(items)), shown)
 
 
 async def _iterate(
@@ -152,12 +159,3 @@ def _single(outputs: dict[str, Json] | None) -> Json:
     if outputs is not None and len(outputs) == 1:
         return next(iter(outputs.values()))
     return outputs
-
-
-def _message(step: FlowStep, count: int, errors: list[Json]) -> str:
-    assert step.loop is not None  # noqa: S101  (the step is a loop)
-    assert step.loop.each is not None  # noqa: S101
-    message = f"for_each {step.loop.each}: processed: {count}, errors: {len(errors)}"
-    if errors:
-        message += "; the first in [{index}]: {code}: {message}".format(**errors[0])
-    return message

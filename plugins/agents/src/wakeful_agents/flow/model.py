@@ -48,11 +48,15 @@ class Case:
 
 @frozen
 class Loop:
-    """What makes an action step run more than once."""
+    """What makes a step run more than once: a list, a condition, or nothing."""
 
     each: Place | None = None
     condition: Condition | None = None
     most: int = LOOP_MOST
+
+    def __bool__(self) -> bool:
+        """Whether it is one."""
+        return self.each is not None or self.condition is not None
 
 
 @frozen
@@ -81,7 +85,7 @@ class FlowStep:
     next: str = END
     on_error: str = ""
     cases: tuple[Case, ...] = ()
-    loop: Loop | None = None
+    loop: Loop = Loop()
 
     @property
     def ways(self) -> tuple[str, ...]:
@@ -93,8 +97,7 @@ class FlowStep:
     @property
     def gives(self) -> Mapping[str, str]:
         """What an output mapping may take from it."""
-        each = self.loop is not None and self.loop.each is not None
-        return SOURCES["loop"] if each else SOURCES.get(self.kind, {})
+        return SOURCES["loop"] if self.loop.each else SOURCES.get(self.kind, {})
 
 
 @frozen

@@ -46,7 +46,7 @@ def label(step: FlowStep) -> str:
     if step.kind == "branch":
         return "branch"
     does = step.does if step.kind == "action" else f"{step.kind.replace('_', '-')}: {step.does}"
-    if step.loop and step.loop.each:
+    if step.loop.each:
         does += " (each)"
     elif step.loop:
         does += " (while)"

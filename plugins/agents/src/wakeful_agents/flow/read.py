@@ -129,14 +129,14 @@ class Reader:
             cases = self._cases(where, raw["branch"])
             return FlowStep(name, kind, cases=cases) if len(self.problems) == before else None
         self._text(f"{where}.{kind}", raw[kind])
-        loop = self._loop(where, raw)
-        args = self._arguments(f"{where}.{_GIVEN[kind]}", raw.get(_GIVEN[kind], {}), in_loop=loop is not None)
+        loop, in_loop = self._loop(where, raw), "for_each" in raw or "while" in raw
+        args = self._arguments(f"{where}.{_GIVEN[kind]}", raw.get(_GIVEN[kind], {}), in_loop=in_loop)
         message = raw.get("message", "")
         if kind == "sub_agent":
             self._text(f"{where}.message", message)
         for key, text in (("message", message), ("prompt", raw.get("prompt", ""))):
             if isinstance(text, str):
-                self._places(f"{where}.{key}", text, in_loop=loop is not None)
+                self._places(f"{where}.{key}", text, in_loop=in_loop)
         for key in ("next", "on_error"):
             if not isinstance(raw.get(key, ""), str):
                 self.wrong(f"{where}.{key}", f"expected the name of a step, got {raw[key]!r}")
@@ -247,10 +247,10 @@ class Reader:
                 self.wrong(where, f"{name!r} stands for something inside a loop only")
         return condition
 
-    def _loop(self, where: str, raw: Mapping[str, Any]) -> Loop | None:
+    def _loop(self, where: str, raw: Mapping[str, Any]) -> Loop:
         if "for_each" in raw and "while" in raw:
             self.wrong(where, "for_each and while exclude each other")
-            return None
+            return Loop()
         most = raw.get("max", WHILE_MOST if "while" in raw else LOOP_MOST)
         if not isinstance(most, int) or isinstance(most, bool) or not 1 <= most <= LOOP_MOST:
             self.wrong(f"{where}.max", f"expected a number of iterations from 1 to {LOOP_MOST}, got {most!r}")
@@ -262,7 +262,7 @@ class Reader:
             return Loop(condition=self._condition(f"{where}.while", raw["while"], in_loop=True), most=most)
         if "max" in raw:
             self.wrong(f"{where}.max", "stands beside for_each or while only")
-        return None
+        return Loop()
 
     def _outputs(self, where: str, raw: Any, step: FlowStep) -> tuple[Output, ...]:
         if not self._table(where, raw):
