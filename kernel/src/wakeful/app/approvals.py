@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from functools import partial
 
 from attrs import frozen
@@ -58,7 +58,7 @@ class ApprovalDesk:
         statuses = {row.id: RunStatus(row.status) for row in rows}
         return tuple(each for each in found.values() if not gone(each, statuses[each.run]))
 
-    async def news(self, channel: str) -> AsyncIterator[ApprovalRequest]:
+    async def news(self, channel: str) -> AsyncGenerator[ApprovalRequest, None]:
         """Yield, for ever, what a channel has yet to tell people: new requests, and settled ones it told of.
 
         What is asked while no process of the channel runs waits in the database. That a request was told is
