@@ -48,6 +48,8 @@ _EDGE = 64
 _SIGNS: tuple[str, ...] = ("<|", "|<", ">|", "inst]", "tsni/", "]tsni", "sys>", ">sys", "ofturn", "nrutfo")
 _SIGNS += ("<tool", "/tool", "<function", "/function", "loot<", "loot/", "noitcnuf<", "noitcnuf/")
 _SIGNS += ('"role', "'role", 'elor"', "elor'")
+#: And one of these; they are looked for much faster.
+_EDGES = "<>]/\"'"
 
 
 def neutral(text: str) -> str:
@@ -76,8 +78,10 @@ def _is_marked(plain: str) -> bool:
     tight = squeeze(plain)
     if _has_name(tight):
         return True
-    if any(sign in tight for sign in _SIGNS) and any(
-        pattern.search(form) for pattern in (_MARKERS, _BACKWARDS) for form in (plain, tight)
+    if (
+        any(edge in tight for edge in _EDGES)
+        and any(sign in tight for sign in _SIGNS)
+        and any(pattern.search(form) for pattern in (_MARKERS, _BACKWARDS) for form in (plain, tight))
     ):
         return True
     # Without its line breaks a text has one line; its two ends are all that can read as a label there.
