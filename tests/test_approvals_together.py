@@ -101,6 +101,38 @@ async def test_a_call_behind_the_multiplexer_waits_and_runs_as_it_is(tmp_path: P
     assert sent == ["eve@evil.test"]
 
 
+FLOW = """
+answer = "Filed."
+[steps.first]
+action = "send_mail"
+args = { to = "bob@example.com", body = "Hello." }
+next = "second"
+[steps.second]
+action = "read_mail"
+"""
+
+
+async def test_a_flow_goes_on_past_a_draft_which_is_sent_once_when_it_is_confirmed(tmp_path: Path) -> None:
+    (tmp_path / "flow.toml").write_text(FLOW, encoding="utf-8")
+    desk = Agent(
+        model=ScriptedModel([]),
+        actions=[read_mail, send_mail],
+        plugins=["flow", "policy", "approvals"],
+        settings={"policy": {"rules": [{"action": "send_mail", "verdict": "stage"}]}},
+        approvers=["ana"],
+        type="flow",
+        folder=tmp_path,
+        store=f"sqlite:///{tmp_path / 'w.db'}",
+    )
+    async with wakeful.open(desk, clock=FakeClock(), ids=FakeIds()) as app:
+        answer = await app.send("agent", "Go")
+        assert (answer.status, answer.text, sent) == (RunStatus.COMPLETED, "Filed.", [])
+        (draft,) = await app.approvals.list()
+        await app.approvals.approve(draft.id, by="ana")
+        assert (await app.resume(answer.run_id)).text == "Filed."
+    assert sent == ["bob@example.com"]
+
+
 @pytest.mark.parametrize("database", ["sqlite", "postgresql"])
 @pytest.mark.parametrize("what", ["deciders", "kills"])
 def test_what_is_shipped_decides_once_and_survives(what: str, database: str) -> None:

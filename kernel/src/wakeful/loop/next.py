@@ -91,7 +91,8 @@ def stepped(reply: Reply, planned: Sequence[Planned], work: Work, *, proposed: b
     for item in planned:
         result = work.results.get(item.invocation.key) or item.result
         if result is not None:
-            waits = item.status in {"held", "approved"} and item.judged.judgement.verdict is not Verdict.STAGE
-            held = waits or result.code == WAITS
-            did.append(Did(item.invocation, result, held))
+            asked = item.status in {"held", "approved"}
+            draft = asked and item.judged.judgement.verdict is Verdict.STAGE
+            held = (asked and not draft) or result.code == WAITS
+            did.append(Did(item.invocation, result, held, draft))
     return Stepped(reply, tuple(did), proposed)

@@ -79,11 +79,15 @@ Next = Ask | Propose | Finish | Wait
 
 @frozen
 class Did:
-    """One execution of the last step: its result as the action gave it; ``held`` waits for a person."""
+    """One execution of the last step: its result as the action gave it.
+
+    ``held`` waits for a person; a ``draft`` may be carried out much later, and nothing waits for it.
+    """
 
     invocation: Invocation
     result: ActionResult
     held: bool = False
+    draft: bool = False
 
 
 @frozen

@@ -193,6 +193,8 @@ class Engine:
             trust, source = run.taint, "model"
         else:
             did = last.did[0]
+            if did.draft:
+                return document  # it may be carried out much later, and gives nothing now
             if not did.result.success:
                 raise StepError(f"{did.result.code}: {did.result.message}"[:500])
             if step.loop.each:
