@@ -62,8 +62,8 @@ def _report(databases: Databases, folder: Path, args: argparse.Namespace) -> dic
     parts = shares(seeds, args.jobs)
     for place, part in enumerate(parts):
         if not os.fork():
-            told = folder / f"stories-{place}"
-            _share(databases, folder, part, undisturbed.counts, told, DECIDED if args.decided else PHASES)
+            own = folder / f"stories-{place}"
+            _share(databases, folder, part, undisturbed.counts, own, DECIDED if args.decided else PHASES)
     codes = [os.wait()[1] for _ in parts]
     stories = [line for path in sorted(folder.glob("stories-*")) for line in path.read_text().splitlines()]
     told = [Story(**json.loads(line)) for line in stories]

@@ -17,7 +17,7 @@ from tests.durability.children import LIMIT_S, Ended, Process, fork
 from tests.durability.people import desk
 from tests.durability.world import Effects
 from wakeful import ActionContext, Agent, App, action
-from wakeful.runtime import claims
+from wakeful.runtime import EmbeddedRuntime, claims, owner_name
 from wakeful.store.engine import Store
 from wakeful.store.tables import action_call, message, run, step
 from wakeful.store.verify import verify
@@ -25,6 +25,7 @@ from wakeful.system import SystemClock
 from wakeful.types import (
     Action,
     Call,
+    Clock,
     Emit,
     Profile,
     Reply,
@@ -109,11 +110,13 @@ class World:
     ) -> Process:
         """Start a process that does something with an application."""
 
+        def leased(store: Store, clock: Clock) -> EmbeddedRuntime:
+            return EmbeddedRuntime(store, clock, owner_name(), lease_s)
+
         async def work() -> Any:
             claims.AFFINITY_S = 0.0
             plan = Agent(model=model, actions=self.actions(seconds), store=self.url, **desk())
-            async with asyncio.timeout(LIMIT_S * 3), wakeful.open(plan) as app:
-                app.runtime.lease_s = lease_s
+            async with asyncio.timeout(LIMIT_S * 3), wakeful.open(plan, runtime=leased) as app:
                 return await doing(app)
 
         return Process(lambda: asyncio.run(work()))

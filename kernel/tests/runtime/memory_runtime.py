@@ -113,7 +113,7 @@ class MemoryRuntime:
                 end.add_done_callback(self._ends.discard)
                 end.add_done_callback(lambda _: self._wake.set())
             dues = [e.due for e in self.entries.values() if e.status is S.QUEUED and e.due > self.clock.now()]
-            waits = [asyncio.ensure_future(self._wake.wait())]
+            waits: list[asyncio.Future[object]] = [asyncio.ensure_future(self._wake.wait())]
             if dues:
                 seconds = (min(dues) - self.clock.now()).total_seconds()
                 waits.append(asyncio.ensure_future(self.clock.sleep(seconds)))
