@@ -141,7 +141,9 @@ def test_an_unknown_scheme(alone: Run, tmp_path: Path, capsys: pytest.CaptureFix
     scheme = way.scheme[:-1]
     done = alone(way, "http://127.0.0.1:9", model=f"{scheme}:x")
     assert done.code == 2
-    assert f"plugins.{way.scheme}: no agent uses this plugin, and a model names {scheme!r}" in one_line(done)
+    model, plugin = done.errors
+    assert f"agents.desk.model: plugin {scheme!r}: no installed distribution provides it" in model
+    assert f"plugins.{way.scheme}: no agent uses this plugin, and a model names {scheme!r}" in plugin
     write(tmp_path, model=f"{scheme}:x", actions=False)
     code = main(["run", "desk", "Hello"])
     done = Done(code, *capsys.readouterr())
