@@ -106,6 +106,25 @@ def test_every_request_repeats_the_one_before_it_in_any_process(tmp_path: Path) 
     _same_after_a_restart([each for each in played if each[2]][::RELAYED], tmp_path)
 
 
+def test_a_step_keeps_its_number_when_another_process_asks_for_it_again(tmp_path: Path) -> None:
+    furnish(tmp_path)
+    calls = [["ping", {}], ["ping", {}]]
+    turn = {"text": "Hi", "replies": [{"calls": calls}, {"error": "overloaded"}, {}, {"text": "Done."}]}
+    kind = {"protocol": "responses", "retention": "auto", "plugins": ["state"], "turns": [turn]}
+
+    async def whole() -> tuple[str, list[str], int]:
+        theatre = Theatre(tmp_path)
+        async with theatre.stack:
+            return await theatre.play({**kind, "number": 1})
+
+    digest, problems, count = asyncio.run(whole())
+    assert (problems, count) == ([], 4)
+    for number in range(1, 1 + count):  # the third of them is empty, and recorded before the fourth
+        plan = [{**kind, "number": number, "until": number}]
+        assert _told("4711", plan, "tests.relay", str(tmp_path), "kill") == []
+        assert _told("42", plan, "tests.relay", str(tmp_path), "go-on") == [digest], number
+
+
 def _same_with_another_hash_seed(played: list[tuple[dict[str, Any], str, int]]) -> None:
     again = _told("4711", [plan for plan, _, _ in played], "tests.prefixes")
     assert [plan for (plan, mine, _), other in zip(played, again, strict=True) if mine != other] == []

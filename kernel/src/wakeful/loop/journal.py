@@ -128,7 +128,7 @@ class Journal:
         now = self.clock.now()
 
         def write(conn: Connection) -> None:
-            set_usage(conn, run_)
+            set_usage(conn, run_, step=False)
             ADD_CALL.run(conn, call_columns(run_, asked, now, reply, error, lost))
 
         await self.store.write(write)

@@ -48,21 +48,19 @@ SET_STEP = Prepared(
         ended_at=bindparam("at_"),
     )
 )
-SET_USAGE = Prepared(
-    update(run)
-    .where(run.c.id == bindparam("run_"), run.c.fence == bindparam("fence_"))
-    .values(
-        steps=bindparam("steps_"),
-        tokens_read=bindparam("read_"),
-        tokens_write=bindparam("write_"),
-        tokens_uncached=bindparam("uncached_"),
-        tokens_output=bindparam("output_"),
-        tokens_reasoning=bindparam("reasoning_"),
-        tokens_write_1h=bindparam("write_1h_"),
-        reported=bindparam("reported_"),
-        cost=bindparam("cost_"),
-    )
-)
+_OWN_RUN = update(run).where(run.c.id == bindparam("run_"), run.c.fence == bindparam("fence_"))
+_USED = {
+    "tokens_read": bindparam("read_"),
+    "tokens_write": bindparam("write_"),
+    "tokens_uncached": bindparam("uncached_"),
+    "tokens_output": bindparam("output_"),
+    "tokens_reasoning": bindparam("reasoning_"),
+    "tokens_write_1h": bindparam("write_1h_"),
+    "reported": bindparam("reported_"),
+    "cost": bindparam("cost_"),
+}
+SET_USAGE = Prepared(_OWN_RUN.values(_USED))
+SET_STEP_AND_USAGE = Prepared(_OWN_RUN.values({"steps": bindparam("steps_"), **_USED}))
 PLAN_STEP = Prepared(
     update(step)
     .where(step.c.run_id == bindparam("run_"), step.c.number == bindparam("number_"))
@@ -149,8 +147,14 @@ def guard(conn: Connection, run_: Run) -> None:
         raise _taken_over(run_)
 
 
-def set_usage(conn: Connection, run_: Run) -> None:
+def set_usage(conn: Connection, run_: Run, *, step: bool = True) -> None:
     """Store what a run has used; guards like :func:`guard`, and stands in its place.
+
+    Args:
+        conn: of the transaction.
+        run_: the run.
+        step: its step is stored with this. Otherwise it is still to come: a process that takes the run
+            over begins it anew, under the same number.
 
     Raises:
         FencedError: another process took the run over.
@@ -158,7 +162,6 @@ def set_usage(conn: Connection, run_: Run) -> None:
     values = {
         "run_": run_.id,
         "fence_": run_.fence,
-        "steps_": run_.step,
         "read_": run_.usage.read,
         "write_": run_.usage.write,
         "uncached_": run_.usage.uncached,
@@ -168,7 +171,8 @@ def set_usage(conn: Connection, run_: Run) -> None:
         "reported_": int(run_.usage.reported),
         "cost_": run_.usage.cost,
     }
-    if SET_USAGE.run(conn, values) != 1:
+    statement = SET_STEP_AND_USAGE if step else SET_USAGE
+    if statement.run(conn, values | {"steps_": run_.step} if step else values) != 1:
         raise _taken_over(run_)
 
 
