@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
-from sqlalchemy import bindparam, delete, insert, or_, select, update
+from sqlalchemy import BindParameter, bindparam, delete, insert, or_, select, update
 
 from wakeful.loop.codec import dump_items
 from wakeful.store.prepared import Prepared
@@ -49,7 +49,7 @@ SET_STEP = Prepared(
     )
 )
 _OWN_RUN = update(run).where(run.c.id == bindparam("run_"), run.c.fence == bindparam("fence_"))
-_USED = {
+_USED: dict[str, BindParameter[Any]] = {
     "tokens_read": bindparam("read_"),
     "tokens_write": bindparam("write_"),
     "tokens_uncached": bindparam("uncached_"),
