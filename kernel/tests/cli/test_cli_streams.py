@@ -126,5 +126,5 @@ def test_the_usage_line() -> None:
         "usage: in 1,023 (read 1,000, written 20, hit 98%), out 4 · $0.5000 · 2 actions · run-1"
     )
     guess = Usage(uncached=9, output=1, reported=False)
-    assert "out 1 (estimated) · cost unknown · 1 action ·" in usage_line(guess, 1, "run-1")
+    assert "out 1 (not all of it reported) · cost unknown · 1 action ·" in usage_line(guess, 1, "run-1")
     assert "out 0 (not reported) · cost unknown ·" in usage_line(Usage(reported=False), 1, "run-1")

@@ -55,6 +55,19 @@ async def test_of_tries_before_a_good_one(wakeful_app: Any, store: Database) -> 
     assert books(store) == {"run": 106, "step": 106, "model_call": 106}
 
 
+async def test_that_nobody_knows_what_a_try_before_a_good_one_used(wakeful_app: Any, store: Database) -> None:
+    clock = FakeClock()
+    silent = cut(usage=Usage(reported=False))
+    agent = Agent(model=patient(clock, silent, cut(), say("Done.", usage={"uncached": 10})))
+    async with wakeful_app(agent) as app:
+        task = asyncio.create_task(app.send("agent", "Go"))
+        await pauses(clock, task)
+        answer = await task
+    assert (answer.usage.total, answer.usage.reported) == (SPENT.total + 10, False)
+    for table in ("run", "step", "model_call"):
+        assert store.rows(f"select reported from {table}") == [{"reported": 0}]
+
+
 async def test_of_a_call_that_failed_for_good(wakeful_app: Any, store: Database) -> None:
     agent = Agent(model=patient(FakeClock(), cut(retryable=False)))
     async with wakeful_app(agent) as app:

@@ -76,10 +76,11 @@ def test_what_cannot_be_is_not_believed(run_turn: Turn, reply: Any) -> None:
     assert seen(run_turn, reply) == [250, 250]
 
 
-async def test_failed_tries_do_not_count(wakeful_app: Any) -> None:
+@pytest.mark.parametrize("said", [True, False])
+async def test_failed_tries_do_not_count(wakeful_app: Any, said: bool) -> None:
     class BrokenError(ModelError):
         def __init__(self, request: Request) -> None:
-            spent = Usage(uncached=len(request.canonical()))
+            spent = Usage(uncached=len(request.canonical())) if said else Usage(reported=False)
             super().__init__("network", "cut", retryable=True, usage=spent)
 
     class Hurried(FakeClock):
@@ -92,7 +93,10 @@ async def test_failed_tries_do_not_count(wakeful_app: Any) -> None:
     async with wakeful_app(Agent(model=model, actions=[ping], plugins=[guess])) as app:
         answer = await app.send("agent", "Go")
     assert guess.seen == pytest.approx([250, 500], abs=10)
-    assert answer.usage.input == pytest.approx(1.5 * len(inner.requests[0].canonical()), abs=2)
+    assert answer.usage.reported is said
+    assert answer.usage.input == pytest.approx(
+        (1.5 if said else 0.5) * len(inner.requests[0].canonical()), abs=2
+    )
 
 
 def test_an_estimate_is_rounded_up(run_turn: Turn) -> None:

@@ -14,7 +14,7 @@ from wakeful import action
 from wakeful.app import App
 from wakeful.models import PatientModel
 from wakeful.models.tries import counting
-from wakeful.types import ModelError, RunEnded, RunStatus, StepStarted, Text, TextDelta, TextWithdrawn
+from wakeful.types import ModelError, RunEnded, RunStatus, StepStarted, Text, TextDelta, TextWithdrawn, Usage
 
 from .conftest import KEY, RawServer, asked, http, sse
 
@@ -224,6 +224,14 @@ async def test_what_a_broken_stream_used_is_priced(raw: RawServer, bind: Bind, s
     assert error.usage is not None
     assert (error.usage.read, error.usage.uncached, error.usage.output) == (900, 100, 3)
     assert error.usage.cost == pytest.approx((900 * 0.2 + 100 * 2 + 3 * 10) / 1e6)
+
+
+@pytest.mark.parametrize("reply", [sse(), sse({"type": "ping"}), http(b"{", content_type="application/json")])
+async def test_a_reply_that_broke_before_it_said_what_it_used_is_unknown(
+    raw: RawServer, bind: Bind, screen: Any, reply: bytes
+) -> None:
+    raw.answers = [reply]
+    assert (await failure(bind(raw.url), emit=screen)).usage == Usage(reported=False)
 
 
 async def test_no_connection_is_one_line_that_says_where(closed_port: str, bind: Bind) -> None:

@@ -7,6 +7,7 @@ from datetime import datetime
 
 from wakeful.cli.output import say, say_red
 from wakeful.cli.runs import when
+from wakeful.cli.view import unreported
 from wakeful.loop.plan import BASIS, EDITED
 from wakeful.store.records import ActionCallRecord, MessageRecord, ModelCallRecord, RunDetail, StepRecord
 from wakeful.types import Call, Opaque, Result, RowKind, RunStatus, Text, Usage, canonical
@@ -173,7 +174,8 @@ def _notices(step: StepRecord) -> Iterator[str]:
 
 def _usage(usage: Usage) -> str:
     cost = "" if usage.cost is None else f" · ${usage.cost:.4f}"
-    return f"in {usage.input:,} (read {usage.read:,}, written {usage.write:,}), out {usage.output:,}{cost}"
+    tokens = f"in {usage.input:,} (read {usage.read:,}, written {usage.write:,}), out {usage.output:,}"
+    return f"{tokens}{unreported(usage)}{cost}"
 
 
 def _lasted(start: datetime | None, end: datetime | None) -> str:

@@ -189,12 +189,18 @@ def called(inv: Invocation) -> str:
 def usage_line(usage: Usage, actions: int, run_id: str) -> str:
     """Return the line that ends a run: tokens, cost if it is known, actions, the run's id."""
     cost = "cost unknown" if usage.cost is None else f"${usage.cost:.4f}"
-    guessed = "estimated" if usage.total else "not reported"
-    source = "" if usage.reported else f" ({guessed})"
     hit = f", hit {usage.read / usage.input:.0%}" if usage.input and (usage.read or usage.write) else ""
     tokens = f"in {usage.input:,} (read {usage.read:,}, written {usage.write:,}{hit}), out {usage.output:,}"
+    source = unreported(usage)
     many = f"{actions} action{'' if actions == 1 else 's'}"
     return f"usage: {tokens}{source} · {cost} · {many} · {run_id}"
+
+
+def unreported(usage: Usage) -> str:
+    """Return what to say behind tokens of which some are not what a provider reported; empty if all are."""
+    if usage.reported:
+        return ""
+    return " (not all of it reported)" if usage.total else " (not reported)"
 
 
 def break_line(change: Break) -> str:

@@ -126,10 +126,11 @@ async def ask(
     live.spend(reply.usage)
     if side is not None:
         return reply  # another model's tokens tell nothing about the size of this one's requests
-    live.sent = 0
-    if reply.usage.reported:
-        again = total(tries) or Usage()
-        live.sent = reply.usage.input - again.input
+    again = total(tries) or Usage()
+    tokens = reply.usage.input - again.input
+    # A sum with a failed try that said nothing is not reported as a whole; this reply's part of it is.
+    live.sent = tokens if reply.usage.reported or not again.reported else 0
+    if live.sent:
         live.calibrate(characters, live.sent)
     return reply
 

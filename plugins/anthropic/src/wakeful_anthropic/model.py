@@ -77,6 +77,7 @@ class AnthropicModel:
         answer, fault = Answer(), None
         try:
             response = await self.clients.post(self.connection, body)
+            answer.taken = True
             try:
                 await self._read(response, answer, watched)
             finally:
@@ -130,7 +131,8 @@ class AnthropicModel:
             text = data.decode("utf-8", "replace")
             page = text.lstrip().startswith("<")
             what = shown(text) if page else f"the answer is not JSON: {shown(text)}"
-            raise self.faults.error("malformed", what, retryable=not page) from None
+            used = self._used(answer)
+            raise self.faults.error("malformed", what, retryable=not page, usage=used) from None
         if isinstance(message, dict) and (message.get("type") == "error" or message.get("error")):
             answer.count(message.get("usage"))
             raise self.faults.of_body(message, HTTPStatus.OK, self._used(answer))
@@ -150,8 +152,8 @@ class AnthropicModel:
         return self.faults.error("unknown", f"{type(error).__name__}: {error}", usage=used)
 
     def _used(self, answer: Answer) -> Usage | None:
-        """Return what an unfinished reply has used; None if the API said nothing yet."""
-        return self.prices.usage(answer.raw_usage, self.clock.now()) if answer.raw_usage else None
+        """Return what an unfinished reply has used; None if the API did not take the request."""
+        return self.prices.usage(answer.raw_usage, self.clock.now()) if answer.taken else None
 
     def _reply(self, answer: Answer) -> Reply:
         usage = self.prices.usage(answer.raw_usage, self.clock.now())

@@ -39,9 +39,15 @@ _ADDS = {
 
 @define(eq=False)
 class Answer:
-    """A reply as it arrives. ``raw_usage`` is what was reported so far, also when the rest never comes."""
+    """A reply as it arrives.
+
+    Args:
+        raw_usage: what was reported so far, also when the rest never comes.
+        taken: whether the API took the request, so that it may have used something.
+    """
 
     raw_usage: dict[str, Any] = field(factory=dict)
+    taken: bool = False
     stop_reason: str | None = None
     details: Json = None
     began: bool = False

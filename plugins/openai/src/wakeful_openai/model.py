@@ -49,14 +49,17 @@ class OpenAIModel:
         """Ask once; see :class:`wakeful.types.Model`.
 
         Raises:
-            ModelError: classified, with what was used where the server said so.
+            ModelError: classified, with what was used; ``reported`` is False where the server took the
+                request and did not say.
         """
         stream = self._stream and emit is not None
         body = self._form.body(request, conversation, stream=stream)
         if self._prices_read is None:  # the price list takes half a second to read: beside the first request
             self._prices_read = asyncio.get_running_loop().run_in_executor(None, self._prices.load)
+        taken = False
         try:
             async with self._connection.post(self._form.path, body, stream=stream) as response:
+                taken = True
                 if stream:
                     reply = await self._read_stream(response, request, emit)
                 else:
@@ -64,6 +67,8 @@ class OpenAIModel:
         except ModelError as error:
             if error.usage is not None:
                 error.usage = await self._priced(error.usage)
+            elif taken:  # the end of a reply says what it used; one that broke before may have used a lot
+                error.usage = Usage(reported=False)
             raise
         return evolve(reply, usage=await self._priced(reply.usage))
 
@@ -94,8 +99,8 @@ class OpenAIModel:
         except ModelError:
             raise  # has its usage with it
         except BaseException:  # cancelled, out of time, or nobody could be shown the text
-            if reader.usage is not None:
-                failed(self._prices.priced(reader.usage, self._connection.clock.now()))
+            used = reader.usage or Usage(reported=False)
+            failed(self._prices.priced(used, self._connection.clock.now()))
             raise
         if fault is not None:
             raise fault  # outside of the handler: the request with its headers hangs on the error
