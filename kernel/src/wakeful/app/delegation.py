@@ -16,6 +16,7 @@ from sqlalchemy import Connection
 
 from wakeful.app.due import stored_answer
 from wakeful.app.engine import Engine
+from wakeful.app.kinds import DATA
 from wakeful.loop.below import child_of, conversation_of, fence_of, hold, undone, waiting
 from wakeful.loop.changes import KEY, OWN, changes_of, dump_changes, passed_on
 from wakeful.loop.ends import Outcome
@@ -25,7 +26,7 @@ from wakeful.loop.statements import guard
 from wakeful.loop.stored import stored_run, take_up
 from wakeful.results.below import answer_of
 from wakeful.types import (
-    PAYLOAD,
+    DOCUMENT,
     ActionContext,
     ActionResult,
     Answer,
@@ -193,8 +194,7 @@ def _handed_down(args: Mapping[str, Json], above: Run) -> dict[str, dict[str, Js
     changes = passed_on(changes_of(above.options))
     if changes:
         own[KEY] = dump_changes(changes)
-    options: dict[str, dict[str, Json]] = {OWN: own} if own else {}
-    if PAYLOAD in args:
+    if DATA in args:
         marks = [["", int(above.taint), f"agent:{above.agent.name}"]] if above.taint else []
-        options[PAYLOAD] = {"document": args[PAYLOAD], "marks": marks}
-    return options
+        own[DOCUMENT] = {"document": args[DATA], "marks": marks}
+    return {OWN: own} if own else {}

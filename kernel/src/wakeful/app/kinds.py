@@ -34,6 +34,8 @@ from wakeful.types import (
 Delegate = Callable[[str, Mapping[str, Json], ActionContext], Awaitable[ActionResult]]
 #: A delegation ends with the limits of the run, not with a time of its own; this is 30 days.
 PATIENCE_S: Final = 30 * 86_400.0
+#: Argument of a delegation in which the sub-agent is handed a document.
+DATA: Final = "payload"
 
 
 def type_of(plan: Blueprint, plugins: AgentPlugins, where: str) -> tuple[AgentType, str]:
@@ -115,7 +117,7 @@ def _delegating(
 ) -> Action:
     what = f" It is good for this: {description}" if description else ""
     message = "the whole task, with everything that the sub-agent needs to know"
-    payload = "a JSON document that goes with it, where the task has data"
+    data = "a JSON document that goes with it, where the task has data"
     return Action(
         name=f"Delegate to {name}",
         tool_name=f"delegate_to_{tool_name(name)}",
@@ -125,7 +127,7 @@ def _delegating(
             "type": "object",
             "properties": {
                 "message": {"type": "string", "description": message},
-                "payload": {"type": "object", "description": payload},
+                DATA: {"type": "object", "description": data},
             },
             "required": ["message"],
             "additionalProperties": False,
@@ -133,7 +135,7 @@ def _delegating(
         run=run,
         params=(
             Param(message, role="content", name="message"),
-            Param(payload, name="payload", required=False),
+            Param(data, name=DATA, required=False),
         ),
         effect=Effect.READ,  # what the sub-agent does is judged call by call
         output_trust=Trust.TRUSTED,  # its answer is believed as far as what it has seen

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from sqlalchemy import func, update
 
 from wakeful.store.tables import step
-from wakeful.types import PAYLOAD, Json, Run, canonical, clean
+from wakeful.types import DOCUMENT, Json, Run, canonical, clean, handed_document, kept_document
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
-
-#: Key of the plugin state under which the document is kept.
-HELD: Final = "held"
 
 
 def record_documents(conn: Connection, run_: Run, puts: Iterable[tuple[str, str, Json]]) -> None:
@@ -25,18 +22,17 @@ def record_documents(conn: Connection, run_: Run, puts: Iterable[tuple[str, str,
         run_: the run as it was before.
         puts: (plugin, key, value) that are stored with the step.
     """
-    after = [value for plugin, key, value in puts if (plugin, key) == (PAYLOAD, HELD)]
+    after = [(plugin, value) for plugin, key, value in puts if key == DOCUMENT]
     if not after:
         return
-    before = run_.state.get(PAYLOAD, {}).get(HELD)
-    if not isinstance(before, dict) or before.get("run") != run_.id:
-        before = run_.options.get(PAYLOAD)
+    plugin, last = after[-1]
+    before = kept_document(run_, plugin) or handed_document(run_) or run_.options.get(plugin)
     changed = update(step).where(step.c.run_id == run_.id, step.c.number == run_.step)
     first = func.coalesce(step.c.payload_before, _spelled(before))  # what the step began with counts
-    conn.execute(changed.values(payload_before=first, payload_after=_spelled(after[-1])))
+    conn.execute(changed.values(payload_before=first, payload_after=_spelled(last)))
 
 
-def _spelled(kept: Json) -> str | None:
-    if not isinstance(kept, dict) or "document" not in kept:
+def _spelled(kept: object) -> str | None:
+    if not isinstance(kept, Mapping) or "document" not in kept:
         return None
     return canonical(clean(kept["document"]))

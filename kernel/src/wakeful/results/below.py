@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from wakeful.types import PAYLOAD, ActionResult, Answer, Json, Run, RunStatus, Trust
+from wakeful.types import ActionResult, Answer, Json, Run, RunStatus, Trust, kept_document
 
 _CODES: Final = {
     RunStatus.FAILED: "SUB_AGENT_FAILED",
@@ -21,8 +21,8 @@ def answer_of(run: Run, answer: Answer) -> ActionResult:
     taint = run.taint
     source = f"sub-agent:{run.agent.name}"
     outputs: dict[str, Json] = {"text": answer.text} if answer.text else {}
-    kept = run.state.get(PAYLOAD, {}).get("held")
-    if isinstance(kept, dict) and kept.get("run") == run.id and "document" in kept:
+    kept = kept_document(run)
+    if kept is not None and "document" in kept:
         outputs["payload"] = kept["document"]
         taint = max(taint, *(Trust(mark[1]) for mark in kept.get("marks", ())), Trust.TRUSTED)
     success = answer.status is RunStatus.COMPLETED

@@ -15,7 +15,7 @@ from wakeful.types.actions import (
     ResultCode,
     tool_name,
 )
-from wakeful.types.agent import PAYLOAD, ActionChange, AgentView, Limits, Retry
+from wakeful.types.agent import ActionChange, AgentView, Limits, Retry
 from wakeful.types.approvals import ApprovalRequest
 from wakeful.types.artifacts import Artifact, ContentWriter, Files, Medium, Spooled
 from wakeful.types.context import ActionContext, Called
@@ -30,6 +30,7 @@ from wakeful.types.deciding import (
     Stepped,
     Wait,
 )
+from wakeful.types.documents import DOCUMENT, document_marks, handed_document, kept_document
 from wakeful.types.enums import (
     Disposition,
     Effect,
@@ -145,8 +146,8 @@ from wakeful.types.work import (
 )
 
 __all__ = [
+    "DOCUMENT",
     "NEAR_LIMIT",
-    "PAYLOAD",
     "Action",
     "ActionChange",
     "ActionContext",
@@ -283,9 +284,12 @@ __all__ = [
     "clean",
     "clean_text",
     "digest",
+    "document_marks",
     "dump_item",
     "failure",
     "fold",
+    "handed_document",
+    "kept_document",
     "load_item",
     "meant",
     "near",

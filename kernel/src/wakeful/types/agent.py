@@ -39,12 +39,6 @@ class Retry:
     total_s: float = 120.0
 
 
-#: Namespace, in a run's options and in plugin state, of the document that travels through a run. The options
-#: hold ``document`` and ``marks`` ((path, trust, source) of what is not trusted), the state the same under
-#: ``held``, with the ``run`` that it belongs to.
-PAYLOAD = "payload"
-
-
 @frozen
 class ActionChange:
     """A change of one run's actions, made by its caller.

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from wakeful.hookspecs import hookimpl
 from wakeful.types import (
-    PAYLOAD,
     Action,
     Effect,
     Envelope,
@@ -18,6 +17,7 @@ from wakeful.types import (
     Section,
     Services,
     Trust,
+    document_marks,
 )
 from wakeful_taint.calls import effect_of
 from wakeful_taint.envelope import EXPLAINED, DataEnvelope
@@ -136,15 +136,7 @@ def _tainted(run: Run, seen: Seen) -> bool:
         return True  # the reply that is judged: it was shown an untrusted fragment
     if any(fragment.trust is not Trust.TRUSTED for fragment in run.context):
         return True
-    return any(True for _ in _payload_marks(run))
-
-
-def _payload_marks(run: Run) -> Iterator[object]:
-    given = run.options.get(PAYLOAD, {}).get("marks")
-    held = run.state.get(PAYLOAD, {}).get("held")
-    kept = held.get("marks") if isinstance(held, Mapping) and held.get("run") == run.id else None
-    for marks in (given, kept):
-        yield from marks or ()
+    return any(True for _ in document_marks(run))
 
 
 def _followed(runs: Sequence[Run], earlier: Sequence[Invocation], catalogue: Mapping[str, Action]) -> int:

@@ -14,6 +14,7 @@ from typing import Final
 from attrs import evolve, frozen
 
 from wakeful.types import (
+    DOCUMENT,
     ActionResult,
     Ask,
     Call,
@@ -37,7 +38,7 @@ from wakeful_agents.flow.expressions import Condition, FlowError, Place, Scope, 
 from wakeful_agents.flow.loops import WAITS
 from wakeful_agents.flow.model import END, Flow, FlowStep
 from wakeful_agents.payload.changes import put
-from wakeful_agents.payload.held import KEY, NAMESPACE, Held, held
+from wakeful_agents.payload.held import NAMESPACE, Held, held
 from wakeful_agents.payload.paths import MISSING, PathError, look
 
 #: Namespace of the plugin state, its one key, and the action that runs loops.
@@ -184,7 +185,7 @@ class Engine:
         self, run: Run, document: Held, name: str, count: int = 0, *, done: bool = False
     ) -> dict[str, dict[str, Json]]:
         at = {"run": run.id, "step": name, "count": count, "done": done}
-        return {OWN: {AT: at}, NAMESPACE: {KEY: document.dump(run.id)}}
+        return {OWN: {AT: at}, NAMESPACE: {DOCUMENT: document.dump(run.id)}}
 
     async def _taken(self, run: Run, step: FlowStep, last: Stepped, document: Held) -> Held:
         """Return the payload with what the step gave."""

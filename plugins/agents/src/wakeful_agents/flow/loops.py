@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Final
 from attrs import define, evolve, field
 
 from wakeful import ActionContext, ActionResult, action
-from wakeful.types import Action, Json, Run, Trust, failure
+from wakeful.types import DOCUMENT, Action, Json, Run, Trust, failure
 from wakeful_agents.flow.expressions import FlowError, Place, Scope
 from wakeful_agents.flow.model import FlowStep
-from wakeful_agents.payload.held import KEY, NAMESPACE, held
+from wakeful_agents.payload.held import NAMESPACE, held
 from wakeful_agents.payload.paths import PathError
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ async def _run(engine: Engine, step: FlowStep, ctx: ActionContext, again: str) -
             "errors": tally.errors,
         }
         after = engine.mapped(step, document, given, tally.trust, tally.source)
-        ctx.put(KEY, after.dump(ctx.run.id))
+        ctx.put(DOCUMENT, after.dump(ctx.run.id))
     shown = {"errors": tally.errors[:SHOWN]} if tally.errors else {}
     code = "SUCCESS" if success else "LOOP_ERRORS"
     return ActionResult(success, code, tally.told(each, len(items)), shown)

@@ -6,13 +6,11 @@ from collections.abc import Iterable, Sequence
 
 from attrs import evolve, field, frozen
 
-from wakeful.types import Json, Run, Trust
+from wakeful.types import Json, Run, Trust, handed_document, kept_document
 from wakeful_agents.payload.paths import MISSING, Path, parse_path, spell
 
-#: Namespace of the plugin state and of a run's options in which the document is kept.
+#: The plugin whose options a caller gives the document in, and whose state keeps it.
 NAMESPACE = "payload"
-#: The one key of it.
-KEY = "held"
 
 
 @frozen
@@ -92,7 +90,4 @@ def _marks(value: Json) -> list[Json]:
 
 def held(run: Run) -> Held:
     """Return the document of a run: what was last written in it, else what it was given, else none."""
-    kept = run.state.get(NAMESPACE, {}).get(KEY)
-    if kept and kept["run"] == run.id:
-        return Held.load(kept)
-    return Held.load(run.options.get(NAMESPACE, {}))
+    return Held.load(kept_document(run, NAMESPACE) or handed_document(run) or run.options.get(NAMESPACE, {}))

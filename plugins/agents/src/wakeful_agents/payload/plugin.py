@@ -9,6 +9,7 @@ from attrs import field, frozen
 
 from wakeful import ActionContext, ActionResult, action, hookimpl
 from wakeful.types import (
+    DOCUMENT,
     Action,
     ActionError,
     ConfigError,
@@ -27,7 +28,7 @@ from wakeful.types import (
     near,
 )
 from wakeful_agents.payload.changes import Change, apply
-from wakeful_agents.payload.held import KEY, Held, held
+from wakeful_agents.payload.held import Held, held
 from wakeful_agents.payload.paths import EVERYWHERE, MISSING, Path, PathError, Rule, look, parse_path, spell
 
 #: Place of the fragment among the runtime state: after the kernel's own, before lists of plugins.
@@ -127,13 +128,13 @@ class Payload:
             return failure("PAYLOAD_TOO_LONG", f"nothing was changed: {what}")
         trust, source = _believed(ctx)
         after = before.written(applied.document, applied.touched, trust, source, applied.moved)
-        ctx.put(KEY, after.dump(ctx.run.id))
+        ctx.put(DOCUMENT, after.dump(ctx.run.id))
         return ActionResult(message=f"{len(wanted)} changes applied")
 
 
 def _now(ctx: ActionContext) -> Held:
     """Return the document with what earlier calls of the step wrote."""
-    kept = ctx.get(KEY)
+    kept = ctx.get(DOCUMENT)
     return Held.load(kept) if kept and kept["run"] == ctx.run.id else held(ctx.run)
 
 
