@@ -155,7 +155,10 @@ async def test_a_person_is_asked_what_became_of_it(url: str, tmp_path: Path, whe
             await app.approvals.approve(requests[0].id, by="ana")
         for each in requests:
             await app.approvals.answer(each.id, by="ana", answer="took_effect")
+            await app.resume(run.id)  # which tells of it, at the latest
         assert await app.approvals.list() == ()
+        told = await app.store.read(lambda conn: conn.execute(select(message.c["items"])).scalars().all())
+        assert "".join(told).count("ana found out that this call took effect") == len(requests)
         assert not await app.store.read(lambda conn: list(verify(conn)))
     assert desk.paid.read_text().split().count("2") == 1
 

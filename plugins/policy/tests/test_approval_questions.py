@@ -176,7 +176,9 @@ async def test_people_are_asked_about_an_interrupted_call_inside_another(
         assert answer.status is RunStatus.COMPLETED
         (asked,) = await app.approvals.list()
         assert (asked.kind, asked.action, asked.args) == ("outcome", "book", {"room": "blue"})
+        query = "select status, code from action_call where action = 'book'"
+        assert store.rows(query) == [{"status": "unknown", "code": "OUTCOME_UNKNOWN"}]
         await app.approvals.answer(asked.id, by="ana", answer="did_not")
+        await app.resume(asked.run)
+        assert store.rows(query) == [{"status": "done", "code": "OUTCOME_NO_EFFECT"}]
     assert begun == ["blue"]
-    (call,) = store.rows("select status, code from action_call where action = 'book'")
-    assert (call["status"], call["code"]) == ("unknown", "OUTCOME_UNKNOWN")

@@ -11,6 +11,7 @@ from sqlalchemy import text as sql
 
 from wakeful.app.desk import Input
 from wakeful.loop.below import HOLDING, asked_below, key_of
+from wakeful.loop.found import FOUND
 from wakeful.loop.opening import busy
 from wakeful.results import artifacts, attached
 from wakeful.store.prepared import Prepared
@@ -20,6 +21,7 @@ from wakeful.store.work import inbox
 from wakeful.types import Answer, Disposition, RunStatus, Verdict, WorkItem
 
 _PARKED = ("awaiting_approval", "awaiting_feedback")
+_ENDED = tuple(status.value for status in RunStatus if status.ended)
 _WAITS = Prepared(select(inbox.c.id).where(inbox.c.run_id == bindparam("run_"), inbox.c.taken == 0))
 _OLDEST = Prepared(
     select(*(inbox.c[name] for name in ("run_id", "conversation_id", "agent", "user", "text", "options")))
@@ -45,7 +47,8 @@ _HELD = Prepared(
 class Left:
     """A run to take up: one that another process left, or (``parked``) one that a person has decided on.
 
-    Of one that is ``over``, only drafts that were decided are left to carry out.
+    Of one that is ``over``, only drafts that were decided are left to carry out, and to tell what people
+    found out about calls whose outcome was unknown.
     """
 
     run_id: str
@@ -117,9 +120,11 @@ def _parked(run_id: str) -> Select[Any]:
 
 
 def _decided(run_id: str) -> Select[Any]:
-    """Return the query for a run with decisions that nobody has acted on: it waits, or left drafts behind."""
+    """Return the query for a run with decisions that nobody has acted on: it waits, or left some behind."""
     draft = action_call.c.verdict == Verdict.STAGE.name.lower()
     left = run.c.status.in_(("completed", "failed", "limit_reached")) & draft
+    # What became of a call is told whatever became of its run.
+    left |= run.c.status.in_(_ENDED) & action_call.c.code.in_(FOUND)
     return (
         select(run.c.agent, run.c.status)
         .join(action_call, run.c.id == action_call.c.run_id)

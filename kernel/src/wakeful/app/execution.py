@@ -100,7 +100,10 @@ class Execution:
         return await self._drive(live, first)
 
     async def drafts(self, left: Left, claim: Claim) -> Answer:
-        """Carry out what was decided about drafts of a run that is over; it stays as it ended."""
+        """Carry out what was decided about drafts of a run that is over, and tell what people found out.
+
+        It stays as it ended.
+        """
         agent, run_id, now = self.agent(left.agent), left.run_id, self.ambient.clock.now()
 
         def begin(conn: Connection) -> Run:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import select, update
 
+from wakeful.loop.found import store_found
 from wakeful.loop.plan import EDITED
 from wakeful.store.tables import action_call, run
 from wakeful.types import (
@@ -72,6 +73,7 @@ def gone(request: ApprovalRequest, status: RunStatus) -> bool:
 
 async def _decide(tx: Transaction, request: ApprovalRequest, wake: Wake) -> ApprovalRequest:
     if not request.of_call:
+        await tx.run(lambda conn: store_found(conn, request, wake))
         return request
     mine = (action_call.c.key == request.key, action_call.c.status == "held")
     found = await tx.all(select(action_call.c.args, action_call.c.reasons).where(*mine))

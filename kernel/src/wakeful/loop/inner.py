@@ -18,6 +18,7 @@ from sqlalchemy import select
 from wakeful.loop.below import WAITS
 from wakeful.loop.close import merged
 from wakeful.loop.execute import execute
+from wakeful.loop.found import FOUND
 from wakeful.loop.live import Live
 from wakeful.loop.plan import Planned, ask_people, planned_as
 from wakeful.loop.recorded import invocation_of, load_raw
@@ -262,9 +263,10 @@ class Inner:
             live.within[inv.action] += 1
             again = Judged(invocation_of(item, {inv.call.id: inv.call}), Judgement(Verdict.ALLOW))
             return Planned(again, "intended")  # what must not run again has its result by now
-        if item["status"] in _UNDECIDED:
+        told = item["code"] in FOUND  # a person has said what became of it
+        if item["status"] in _UNDECIDED and not told:
             return raw or failure("POLICY_APPROVAL_REQUIRED", f"{inv.action} waits for a person")
-        if item["status"] in {"done", "unknown"}:
+        if told or item["status"] in {"done", "unknown"}:
             live.within[inv.action] += 1
             _add(puts, [(put[0], put[1], put[2]) for put in json.loads(item["puts"])])
         return raw or failure("CANCELLED", "the call was cancelled before it finished")

@@ -21,6 +21,7 @@ from wakeful.loop.close import Put, Work, context, finish, merged, unfinished
 from wakeful.loop.codec import dump_result
 from wakeful.loop.decisions import EXPIRED
 from wakeful.loop.execute import execute
+from wakeful.loop.found import FOUND
 from wakeful.loop.inner import Inner
 from wakeful.loop.live import Live
 from wakeful.loop.outcomes import outcome
@@ -55,7 +56,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("wakeful")
 
-#: Held calls of a closed step that a person has decided, and whose outcome is not told yet.
+#: Calls of a closed step that a person has decided, or said the outcome of, which is not told yet.
 _DECIDED = ("approved", "rejected", "executing")
 _DRAFT = Verdict.STAGE.name.lower()
 
@@ -259,6 +260,7 @@ def _row(live: Live, ended: ActionEnded) -> Row:
     action = live.agent.actions.get(ended.invocation.action)
     kind = action.message_type if action else "action-result"
     what = _TOLD.get(kind, "A person decided about")
+    what = "A person said what became of" if result.code in FOUND else what
     text = f"{what} the call {ended.invocation.key}:\n\n{ended.text}"
     meta = {"message_type": kind, "turn_added": run.turn, "actions": [ended.invocation.action]}
     meta |= artifacts.meta([result]) | attached.meta([result])

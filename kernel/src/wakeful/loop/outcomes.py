@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import case, func, select
 
+from wakeful.loop.found import FOUND
 from wakeful.loop.plan import Planned
 from wakeful.store.tables import action_call
 from wakeful.types import ActionResult, Invocation, Json, Outcome, canonical, clean
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 #: Statuses of calls that ran, and of those that were answered without running.
 _EXECUTED = ("done", "unknown")
 _ANSWERED = ("refused", "denied")
+#: Calls that ran, also while it is not told yet what a person said became of one.
+_RAN = action_call.c.status.in_(_EXECUTED) | action_call.c.code.in_(FOUND)
 
 
 def outcome(inv: Invocation, result: ActionResult, *, executed: bool) -> Outcome:
@@ -47,7 +50,7 @@ def load_outcomes(conn: Connection, run_id: str) -> tuple[Outcome, ...]:
     columns = ("key", "action", "args", "success", "code", "status")
     query = (
         select(*(action_call.c[name] for name in columns), failed.label("failed"))
-        .where(action_call.c.run_id == run_id, action_call.c.status.in_((*_EXECUTED, *_ANSWERED)))
+        .where(action_call.c.run_id == run_id, _RAN | action_call.c.status.in_(_ANSWERED))
         .where(action_call.c.result_seq.is_not(None))  # those of an open step count when it closes
         .where(action_call.c.parent.is_(None))
         .order_by(action_call.c.step, action_call.c.index_, action_call.c.inner)
@@ -60,7 +63,7 @@ def load_outcomes(conn: Connection, run_id: str) -> tuple[Outcome, ...]:
             bool(row.success),
             row.code,
             _retryable(row.failed),
-            row.status in _EXECUTED,
+            row.status not in _ANSWERED,
         )
         for row in conn.execute(query)
     )
@@ -70,7 +73,7 @@ def load_within(conn: Connection, run_id: str) -> dict[str, int]:
     """Return how often actions ran inside other calls of a run's closed steps, by tool name."""
     query = (
         select(action_call.c.action, func.count())
-        .where(action_call.c.run_id == run_id, action_call.c.status.in_(_EXECUTED))
+        .where(action_call.c.run_id == run_id, _RAN)
         .where(action_call.c.result_seq.is_not(None), action_call.c.parent.is_not(None))
         .group_by(action_call.c.action)
     )

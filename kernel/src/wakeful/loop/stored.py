@@ -41,7 +41,7 @@ def take_up(conn: Connection, agent: BuiltAgent, run_id: str, now: datetime) -> 
 
 
 def take_back(conn: Connection, agent: BuiltAgent, run_id: str, now: datetime) -> Run:
-    """Return the view of a run that has ended, for carrying out its drafts; the fence rises."""
+    """Return the view of a run that has ended, for carrying out what it left; the fence rises."""
     found = conn.execute(select(run).where(run.c.id == run_id)).mappings().one()
     return _fenced(conn, agent, found, now, RunStatus(found["status"]))
 

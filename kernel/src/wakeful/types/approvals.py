@@ -30,6 +30,7 @@ class ApprovalRequest:
         expected: JSON schema of the response.
         card: what people are shown: the arguments themselves, where each came from, and why they are asked.
         decided_by: who settled it; empty if nobody has.
+        took_effect: of an ``outcome``: what the person said; None if nobody has.
     """
 
     id: str
@@ -49,6 +50,7 @@ class ApprovalRequest:
     expected: Json = None
     card: str = ""
     decided_by: str = ""
+    took_effect: bool | None = None
 
     @property
     def holds(self) -> bool:

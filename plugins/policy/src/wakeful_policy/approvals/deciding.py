@@ -11,6 +11,7 @@ from sqlalchemy import insert, update
 
 from wakeful.types import ApprovalRequest, Json, Tx, canonical, clean, clean_text, digest
 from wakeful_policy.approvals.lines import lines
+from wakeful_policy.approvals.questions import TOOK_EFFECT
 from wakeful_policy.approvals.tables import Stored, attempt, load, request, requests
 
 #: Kinds that are answered; the others are approved or rejected.
@@ -60,7 +61,14 @@ def public(stored: Stored, approvers: Sequence[str]) -> ApprovalRequest:
         expected=stored.expected,
         card="\n".join(lines(stored)),
         decided_by=stored.decided_by,
+        took_effect=_took_effect(stored),
     )
+
+
+def _took_effect(stored: Stored) -> bool | None:
+    """Return what a person said became of an interrupted call; None of anything else."""
+    said = stored.kind == "outcome" and stored.status == "answered"
+    return stored.answer == TOOK_EFFECT if said else None
 
 
 def may_decide(stored: Stored, by: str, approvers: Sequence[str]) -> bool:
