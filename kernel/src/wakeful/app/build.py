@@ -212,6 +212,8 @@ class Builder:
         plugins, services = parts.made.hooks, parts.made.services
         approvals = plugins.approvals(view)
         view = evolve(view, people=approvals is not None)
+        reviewer = plugins.reviewer(view)
+        view = evolve(view, reviewed=reviewer is not None)
         offer: Offer = plugins.offer(view) or PlainOffer()
         layout = plugins.layout(view) or PlainLayout()
         problems: list[Problem] = []
@@ -245,7 +247,7 @@ class Builder:
             window=plugins.window(view) or PlainWindow(),
             layout=layout,
             envelope=plugins.envelope(view) or PlainEnvelope(),
-            reviewer=plugins.reviewer(view) or PersonReviewer(),
+            reviewer=reviewer or PersonReviewer(),
             approvals=approvals,
             middleware=plugins.middleware(view),
             stages=plugins.stages(view),

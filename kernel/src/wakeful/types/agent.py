@@ -68,6 +68,7 @@ class AgentView:
         context_tokens: what a request may take at most, the reply included; 0 = the model's window.
         people: whether a plugin stores requests for people, so that a call can wait for one.
         approvers: who may settle what waits for a person.
+        reviewed: whether a plugin reviews calls; otherwise a person is asked about those of ``AUTO_REVIEW``.
     """
 
     name: str
@@ -77,6 +78,7 @@ class AgentView:
     context_tokens: int = 0
     people: bool = False
     approvers: tuple[str, ...] = ()
+    reviewed: bool = False
 
     @property
     def budget(self) -> int:

@@ -23,6 +23,12 @@ def effect_of(action: Action, args: Json) -> Effect:
     return action.effect
 
 
+def effects_of(action: Action) -> frozenset[Effect]:
+    """Return what calls of an action can do, whatever their arguments."""
+    more = {Effect.EXTERNAL} if action.external_if_present else set()
+    return frozenset({action.effect, *more})
+
+
 def default(action: Action, args: Json) -> Judgement:
     """Return the verdict where no rule matches.
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from wakeful.hookspecs import hookimpl
-from wakeful.types import Action, Invocation, Json, Judgement, Run, Services, nearest
+from wakeful.types import Action, AgentView, Invocation, Json, Judgement, Run, Services, nearest
 from wakeful_policy.rules import Rules
 from wakeful_policy.settings import PolicySettings
+
+#: Actions that one warning names.
+NAMED = 8
 
 
 class Policy:
@@ -47,8 +50,8 @@ class Policy:
         return self.rules(run.rules).judgement(action, proposal.args, run.now)
 
     @hookimpl
-    def agent_warnings(self, actions: Mapping[str, Action]) -> Sequence[str]:
-        """Name the rules that are about no action of the agent, such as those with a mistyped name."""
+    def agent_warnings(self, agent: AgentView, actions: Mapping[str, Action]) -> Sequence[str]:
+        """Name rules that are about no action, as mistyped ones, and those that ask for a review in vain."""
         found = []
         for known in self._rules.all:
             if not any(map(known.names, actions.values())):
@@ -56,4 +59,17 @@ class Policy:
                 found.append(
                     f"rule {known.number} ({known.rule.about}) is about no action of this agent{hint}"
                 )
+        return found if agent.reviewed else [*found, *self._unreviewed(agent, actions)]
+
+    def _unreviewed(self, agent: AgentView, actions: Mapping[str, Action]) -> list[str]:
+        """Return what becomes of calls that rules send to a review where no plugin reviews."""
+        now = "a person is asked" if agent.people else "they are denied, as no plugin stores approvals"
+        found = []
+        for known, names in self._rules.reviewed(actions):
+            more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+            which = ", ".join(names[:NAMED]) + more
+            found.append(
+                f"rule {known.number} ({known.rule.about}) sends calls of {which} to a review, and no plugin "
+                f"reviews: {now}"
+            )
         return found

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from fnmatch import translate
 
 from attrs import asdict, evolve, field, frozen
 
 from wakeful.config import structure
-from wakeful.types import Action, Json, Judgement, Verdict, canonical, clean, digest, tool_name
-from wakeful_policy.defaults import default, effect_of, is_given
+from wakeful.types import Action, Effect, Json, Judgement, Verdict, canonical, clean, digest, tool_name
+from wakeful_policy.defaults import default, effect_of, effects_of, is_given
 from wakeful_policy.settings import Condition, Rule
 from wakeful_policy.windows import Window, is_open, next_open, parse
 
@@ -82,6 +82,15 @@ class Known:
         category = self.rule.category
         return not category or category.casefold() == action.category.casefold()
 
+    def may_fit(self, action: Action) -> bool:
+        """Whether there can be calls of an action that the rule is about which are what it means."""
+        return not self.rule.effect or Effect(self.rule.effect) in effects_of(action)
+
+    def always_fits(self, action: Action) -> bool:
+        """Whether every call of an action that the rule is about is what it means."""
+        effects = effects_of(action)
+        return not self.rule.args and self.may_fit(action) and (not self.rule.effect or len(effects) == 1)
+
     def fits(self, action: Action, args: Mapping[str, Json]) -> bool:
         """Whether a call of an action that the rule is about is what the rule means."""
         rule = self.rule
@@ -106,6 +115,17 @@ class Ordered:
             if len(self._about) < ACTIONS:
                 self._about[key] = found
         return found
+
+    def may_count(self, action: Action) -> Iterator[Known]:
+        """Yield the rules that count for some call of an action, as far as that shows without arguments.
+
+        A rule never counts where a more specific one takes all calls.
+        """
+        for each in self.about(action):
+            if each.may_fit(action):
+                yield each
+            if each.always_fits(action):
+                return
 
     def find(self, action: Action, args: Json) -> Known | None:
         """Return the most specific rule that matches a call; None if none does."""
@@ -134,6 +154,15 @@ class Rules:
     def all(self) -> tuple[Known, ...]:
         """Return all of them, the most specific first."""
         return tuple(sorted((*self._file.all, *self._added.all), key=lambda each: each.rank, reverse=True))
+
+    def reviewed(self, actions: Mapping[str, Action]) -> list[tuple[Known, list[str]]]:
+        """Return the rules of the file that send calls to a review, each with the names of the actions."""
+        found: dict[int, tuple[Known, list[str]]] = {}
+        for name in sorted(actions):
+            for each in self._file.may_count(actions[name]):
+                if each.rule.strictness is Verdict.AUTO_REVIEW:
+                    found.setdefault(each.number, (each, []))[1].append(name)
+        return [found[number] for number in sorted(found)]
 
     def find(self, action: Action, args: Json, now: datetime) -> Known | None:
         """Return the rule that counts for a call; None = the default does."""
