@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import os
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
+from attrs import evolve
 
+from tests.durability.databases import VARIABLE, WITHOUT, OnPostgresql
 from wakeful import Agent
+from wakeful.store.maintain import upgrade
 from wakeful.testing import Database, ScriptedModel, say, shown
 from wakeful.types import Json, NotFoundError, RunStatus
+from wakeful_policy.approvals.tables import LINEAGE
 
 RULE = {"action": "pay", "verdict": "require_approval", "reason": "money leaves the house"}
 PAY = say("Let me ask.", calls=[("pay", {"euros": 50, "to": "DE-4711"})])
@@ -85,18 +92,41 @@ async def test_an_approval_is_void_when_the_rules_that_matched_change(
     assert ("APPROVAL_VOID" in shown(desk.model.requests[0].items[-1])) is void
 
 
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(
+    request: pytest.FixtureRequest, store: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[str]:
+    """Give a database of either kind with the tables of approvals."""
+    if request.param == "sqlite":
+        yield store.url
+        return
+    if VARIABLE not in os.environ:
+        pytest.skip(WITHOUT)
+    monkeypatch.chdir(tmp_path)  # the folder of large contents is made where the process runs
+    server = OnPostgresql.of_environment()
+    made = server.make("terms")
+    upgrade(made, (LINEAGE,))
+    yield made
+    server.drop("terms")
+    server.close()
+
+
 async def test_thirty_days_ten_restarts_and_ten_turns_later_it_is_still_there(
-    agent: Any, paid: Any, wakeful_app: Any, clock: Any
+    agent: Any, paid: Any, wakeful_app: Any, clock: Any, url: str
 ) -> None:
-    async with wakeful_app(agent(PAY, "Asked.")) as app:
+    def desk(*replies: Any) -> Agent:
+        made: Agent = evolve(agent(*replies), store=url)
+        return made
+
+    async with wakeful_app(desk(PAY, "Asked.")) as app:
         parked = await app.send("agent", "Pay", conversation="c")
     for day in range(3, 33, 3):
         clock.advance(3 * 86_400)
-        async with wakeful_app(agent(f"Day {day}.")) as app:
+        async with wakeful_app(desk(f"Day {day}.")) as app:
             assert (await app.send("agent", "Hello", conversation="c")).text == f"Day {day}."
             assert [each.id for each in await app.approvals.list()] == list(parked.pending)
             assert (await app.resume(parked.run_id)).status is RunStatus.AWAITING_APPROVAL
-    async with wakeful_app(agent("Paid.")) as app:
+    async with wakeful_app(desk("Paid.")) as app:
         await app.approvals.approve(parked.pending[0], by="ana")
         assert (await app.resume(parked.run_id)).text == "Paid."
     assert paid == [(50, "DE-4711")]
