@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -135,6 +137,39 @@ def command(
     return run
 
 
+def of(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def test_a_plan_that_changed_since_it_was_seen_is_not_approved(tmp_path: Path, command: Any) -> None:
+    (tmp_path / "wakeful.toml").write_text(FILE)
+    store = f"sqlite:///{tmp_path / 'wakeful.db'}"
+
+    def submit(text: str) -> None:
+        lines = [say(calls=[("submit_plan", {"plan": text})]), "It waits."]
+        run_turn(agent(*lines, name="desk", store=store), "Go", conversation="c")
+
+    submit("Read it.")
+    assert command("show", "c")[1] == f"Read it.\n\nplan: awaiting\nfingerprint: {of('Read it.')}\n"
+    seen = json.loads(command("show", "c", "--json")[1])["fingerprint"]
+    submit("Send it to everybody.")
+    code, out, err = command("approve", "c", "--as", "ana", "--fingerprint", seen)
+    assert (code != 0, out) == (True, "")
+    now = of("Send it to everybody.")
+    assert (
+        f"the approval is void: the plan that waits now is {now}, not '{seen}'; nothing was approved" in err
+    )
+    assert "not ''; nothing" in command("approve", "c", "--as", "ana", "--fingerprint", "")[2]
+    assert "plan: awaiting" in command("show", "c")[1]
+    two = run_turn(agent(say(calls=["write"]), "Done.", name="desk", store=store), "On", conversation="c")
+    assert (two.calls[0].result.code, did) == ("PLAN_NOT_APPROVED", [])
+    approved = command("approve", "c", "--as", "ana", "--fingerprint", now.upper())
+    assert approved == (0, f"Send it to everybody.\n\nplan: approved by ana\nfingerprint: {now}\n", "")
+    assert "no plan waits" in command("approve", "c", "--as", "ana", "--fingerprint", now)[2]
+    command("withdraw", "c", "--as", "ana")
+    assert command("show", "c") == (0, "plan: none\n", "")
+
+
 def test_a_person_approves_from_the_command_line(tmp_path: Path, command: Any) -> None:
     (tmp_path / "wakeful.toml").write_text(FILE)
     store = f"sqlite:///{tmp_path / 'wakeful.db'}"
@@ -144,7 +179,7 @@ def test_a_person_approves_from_the_command_line(tmp_path: Path, command: Any) -
     assert "plan: awaiting" in command("show", "c")[1]
     assert "'eve' is not one of the approvers: ana" in command("approve", "c", "--by", "eve")[2]
     approved = command("approve", "c", "--as", "ana")
-    assert approved == (0, "Write it.\n\nplan: approved by ana\n", "")
+    assert approved == (0, f"Write it.\n\nplan: approved by ana\nfingerprint: {of('Write it.')}\n", "")
     assert "no plan waits" in command("approve", "c", "--by", "ana")[2]
     two = run_turn(agent(say(calls=["write"]), "Done.", name="desk", store=store), "On", conversation="c")
     assert (two.calls[0].result.code, did) == ("SUCCESS", ["write"])

@@ -25,14 +25,22 @@ Change = Callable[[Planned], Planned]
 _KNOWN = 200
 
 
-def approved(now: Planned, by: str) -> Planned:
+def approved(now: Planned, by: str, seen: str | None = None) -> Planned:
     """Return the plan as approved.
 
+    Args:
+        now: the plan as it stands.
+        by: who approves it.
+        seen: fingerprint of the plan that this person saw; None = whichever waits.
+
     Raises:
-        NotFoundError: none waits.
+        NotFoundError: none waits, or another than was seen.
     """
     if now.status != AWAITING:
         raise NotFoundError(f"no plan waits for a person; the plan is: {now.status}")
+    if seen is not None and seen.strip().casefold() != now.fingerprint:
+        what = f"the plan that waits now is {now.fingerprint}, not {seen!r}"
+        raise NotFoundError(f"the approval is void: {what}; nothing was approved, look at it again")
     return evolve(now, status=APPROVED, by=by)
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from attrs import frozen
 
-from wakeful.types import Json, Run
+from wakeful.types import Json, Run, digest
 
 #: Namespace of the plugin state, which is the plugin's name, and its one key.
 NAMESPACE, KEY = "plan", "plan"
 
+#: Characters of a plan's fingerprint: short enough to be typed, long enough to tell plans apart.
+FINGERPRINT_CHARS = 12
 NONE, AWAITING, APPROVED = "none", "awaiting", "approved"
 
 
@@ -25,6 +27,11 @@ class Planned:
     status: str = NONE
     text: str = ""
     by: str = ""
+
+    @property
+    def fingerprint(self) -> str:
+        """What tells its text from any other; empty of no plan."""
+        return digest(self.text)[:FINGERPRINT_CHARS] if self.text else ""
 
     def dump(self) -> Json:
         """Return what the store keeps."""
