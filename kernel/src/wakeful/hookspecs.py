@@ -41,12 +41,14 @@ from wakeful.types import (
     Envelope,
     Fragment,
     Invocation,
+    Json,
     Judgement,
     Layout,
     Lineage,
     Middleware,
     NameRepair,
     Offer,
+    Problem,
     Provider,
     Reference,
     Relief,
@@ -237,6 +239,20 @@ class AgentHooks(Protocol):
         Args:
             agent: the agent.
             actions: what it may call, by tool name.
+        """
+
+    @_hook(Kind.DECLARE)
+    def option_problems(
+        self, agent: AgentView, options: Mapping[str, Mapping[str, Json]]
+    ) -> Sequence[Problem]:
+        """Name what is wrong with the options that a caller gives a run for the plugin.
+
+        Asked for each turn that is given any, before anything of it is stored; the turn is refused with
+        everything that is wrong. None means nothing.
+
+        Args:
+            agent: the agent.
+            options: plugin name to what the caller gives it, as JSON; perhaps nothing for the plugin.
         """
 
     @_hook(Kind.EVENT)

@@ -121,11 +121,13 @@ class App:
             text: the input.
             conversation: id of the thread to continue, or of a new one; None starts a new one.
             user: the authenticated user.
-            options: plugin name to what holds for this run alone; each plugin says what it takes.
+            options: plugin name to what holds for this run alone; each plugin says what it takes. What is for
+                a plugin that the agent has not enabled is let pass; a name that nobody has is refused.
             action_changes: actions that this run, or sub-agents below it, may call beside its own, or not.
 
         Raises:
-            NotFoundError, ConfigError: no such agent, or it could not be built.
+            NotFoundError, ConfigError: no such agent, or it could not be built; or the options or changes
+                are wrong, and no run begins.
             StoreError: the database cannot be used.
         """
         own = self._engine.options(agent, options, action_changes)

@@ -14,6 +14,7 @@ from sqlalchemy import Connection
 from wakeful.app.desk import Desk, Input, begun, take
 from wakeful.app.due import Left, gone_on, next_due, stored_answer, waits
 from wakeful.app.execution import Execution, First
+from wakeful.app.given import checked_options
 from wakeful.app.items import cancelling, item_of, withdrawn
 from wakeful.app.plugins import Ambient
 from wakeful.app.references import meant_by
@@ -85,10 +86,10 @@ class Engine:
         """Return what holds for one run of an agent, with the changes of its actions.
 
         Raises:
-            ConfigError: a change cannot be made.
+            ConfigError: a plugin cannot use what it is given, or a change cannot be made.
         """
-        find = partial(meant_by, self.ambient.folder)
-        return with_changes(self.agent(name), options or {}, changes, find)
+        agent, find = self.agent(name), partial(meant_by, self.ambient.folder)
+        return with_changes(agent, checked_options(agent, options), changes, find)
 
     async def turn(self, given: Input, emit: EmitEvent) -> Answer:
         """Store an input and return the answer of its run."""

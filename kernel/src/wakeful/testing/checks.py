@@ -26,6 +26,7 @@ AROUND = 40
 _ASKED: Mapping[str, object] = {
     "agent": AgentView("agent", "scripted:any", Profile("scripted"), Limits()),
     "actions": {},
+    "options": {},
 }
 
 

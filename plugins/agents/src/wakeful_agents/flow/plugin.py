@@ -15,6 +15,7 @@ from wakeful.types import (
     ActionError,
     AgentType,
     AgentView,
+    Json,
     Next,
     Problem,
     Reference,
@@ -28,6 +29,7 @@ from wakeful_agents.flow.engine import Engine, position, trust_of
 from wakeful_agents.flow.expressions import FlowError, fill, places
 from wakeful_agents.flow.files import read_file
 from wakeful_agents.flow.loops import loop_action, scope_of
+from wakeful_agents.payload.given import problems_of
 from wakeful_agents.payload.held import held
 
 
@@ -63,6 +65,11 @@ class Flows:
     def tool_references(self) -> Sequence[Reference]:
         """Let the flow's own calls say where their arguments came from."""
         return [FlowReference(self._type)]
+
+    @hookimpl
+    def option_problems(self, options: Mapping[str, Mapping[str, Json]]) -> Sequence[Problem]:
+        """Refuse a payload that the flow could not begin with."""
+        return problems_of(options)
 
 
 class FlowType:

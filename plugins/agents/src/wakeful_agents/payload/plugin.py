@@ -28,6 +28,7 @@ from wakeful.types import (
     near,
 )
 from wakeful_agents.payload.changes import Change, apply
+from wakeful_agents.payload.given import problems_of
 from wakeful_agents.payload.held import Held, held
 from wakeful_agents.payload.paths import EVERYWHERE, MISSING, Path, PathError, Rule, look, parse_path, spell
 
@@ -94,6 +95,11 @@ class Payload:
     def tool_references(self) -> Sequence[Reference]:
         """Let arguments be taken from the document."""
         return [PayloadReference()]
+
+    @hookimpl
+    def option_problems(self, options: Mapping[str, Mapping[str, Json]]) -> Sequence[Problem]:
+        """Refuse a document in a shape that nobody would read."""
+        return problems_of(options)
 
     @hookimpl
     def policy_verdict(self, proposal: Invocation, earlier: Sequence[Invocation]) -> Judgement | None:
