@@ -23,6 +23,8 @@ SHOWN: Final = 5
 WAITS: Final = "waiting"
 #: Codes of calls that wait for a person, or for a sub-agent that does.
 WAITING: Final = frozenset({"POLICY_APPROVAL_REQUIRED", "SUB_AGENT_WAITS"})
+#: Code of a call that the kernel keeps as a draft: nothing waits for it.
+STAGED: Final = "STAGED"
 
 
 def loop_action(engine: Callable[[], Engine]) -> Action:
@@ -77,6 +79,7 @@ class _Tally:
     Args:
         wanted: what the step maps; nothing else is kept.
         waiting: calls that a person decides about.
+        staged: calls that wait as drafts: they are no errors, and have given nothing yet.
         trust, source: of what is kept.
     """
 
@@ -84,6 +87,7 @@ class _Tally:
     results: list[Json] = field(factory=list)
     errors: list[Json] = field(factory=list)
     waiting: int = 0
+    staged: int = 0
     trust: Trust = Trust.TRUSTED
     source: str = ""
 
@@ -92,17 +96,21 @@ class _Tally:
         from wakeful_agents.flow.engine import loaded
 
         self.waiting += not result.success and result.code in WAITING
-        if not result.success:
+        draft = not result.success and result.code == STAGED and not result.trust
+        failed = not result.success and not draft
+        self.staged += draft
+        if failed:
             self.errors.append({"index": index, "code": result.code, "message": result.message[:200]})
         if "results" in self.wanted:
             self.results.append(_single(await loaded(result, engine.load)) if result.success else None)
-        kept = "results" in self.wanted or ("errors" in self.wanted and not result.success)
+        kept = "results" in self.wanted or ("errors" in self.wanted and failed)
         if kept and (result.trust or Trust.TRUSTED) > self.trust:
             self.trust, self.source = result.trust or Trust.TRUSTED, result.source
 
     def told(self, each: Place, count: int) -> str:
         """Return what a loop over so many items of a list did, in a line."""
-        message = f"for_each {each}: processed: {count}, errors: {len(self.errors)}"
+        staged = f"staged: {self.staged}, " if self.staged else ""
+        message = f"for_each {each}: processed: {count}, {staged}errors: {len(self.errors)}"
         if self.errors:
             message += "; the first in [{index}]: {code}: {message}".format(**self.errors[0])
         return message
@@ -128,7 +136,8 @@ async def _run(engine: Engine, step: FlowStep, ctx: ActionContext, again: str) -
     if success:
         given = {
             "results": tally.results,
-            "count": len(items) - len(tally.errors),
+            "count": len(items) - len(tally.errors) - tally.staged,
+            "staged": tally.staged,
             "errors": tally.errors,
         }
         after = engine.mapped(step, document, given, tally.trust, tally.source)

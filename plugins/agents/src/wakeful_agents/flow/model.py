@@ -23,7 +23,7 @@ SOURCES: Final[Mapping[str, Mapping[str, str]]] = {
     "action": {"outputs": "any", "code": "text", "message": "text", "success": "boolean"},
     "prompt": {"text": "text", "json": "any"},
     "sub_agent": {"text": "text", "payload": "any", "success": "boolean"},
-    "loop": {"results": "list", "count": "number", "errors": "list"},
+    "loop": {"results": "list", "count": "number", "staged": "number", "errors": "list"},
 }
 #: What a payload's places may be declared as.
 TYPES: Final = ("text", "number", "boolean", "list", "object", "any")

@@ -23,6 +23,7 @@ from wakeful.types import (
     Run,
     Services,
     Stepped,
+    Verdict,
 )
 from wakeful_agents.flow.advice import advise
 from wakeful_agents.flow.engine import Engine, position, trust_of
@@ -111,8 +112,11 @@ class FlowType:
         """Nothing is held."""
 
     async def _waits(self, run: Run) -> bool:
-        """Return whether a call of a run waits for a person, or for a sub-agent that does."""
-        held = select(action_call.c.key).where(action_call.c.run_id == run.id, action_call.c.status == "held")
+        """Return whether a call of a run waits for a person, or for a sub-agent that does; no draft does."""
+        draft = action_call.c.verdict == Verdict.STAGE.name.lower()
+        held = select(action_call.c.key).where(
+            action_call.c.run_id == run.id, action_call.c.status == "held", ~draft
+        )
         return bool(await self._services.read(held.limit(1)))
 
 

@@ -44,7 +44,7 @@ _ARGS = (
 )
 _FAILURES = "failed iterations after which to stop; 0: never"
 _CODES = (
-    ResultCode("SUCCESS", success=True, description="every iteration succeeded"),
+    ResultCode("SUCCESS", success=True, description="no iteration failed; staged ones wait as drafts"),
     ResultCode("PARTLY_FAILED", success=True, description="some iterations failed; see failures"),
     ResultCode("ALL_FAILED", success=False, description="no iteration succeeded"),
     ResultCode("STOPPED", success=False, description="a limit was reached; what was done is listed"),

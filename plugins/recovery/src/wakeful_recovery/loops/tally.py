@@ -9,6 +9,8 @@ from attrs import define, field
 
 from wakeful.types import ActionContext, ActionResult, Called, ErrorRecovery, Json, Spooled, Trust, canonical
 
+#: Code of a call that the kernel keeps as a draft.
+STAGED = "STAGED"
 #: What to do about a loop that failed.
 _ADVICE = {
     "ALL_FAILED": "Correct what first_failures says, then call again.",
@@ -30,6 +32,7 @@ class Tally:
         most: failures after which it stops; 0 = none.
 
     Attributes:
+        staged: calls that wait as drafts: nothing has failed, and nothing was done yet.
         stopped: which limit ended it, if one did.
         ended: what was not there, where that ended it.
     """
@@ -39,6 +42,7 @@ class Tally:
     most: int
     processed: int = 0
     failed: int = 0
+    staged: int = 0
     codes: Counter[str] = field(factory=Counter)
     told: list[dict[str, Json]] = field(factory=list)
     trust: Trust = Trust.TRUSTED
@@ -50,8 +54,12 @@ class Tally:
         """Count one iteration."""
         self.processed += 1
         self.believe(result)
-        if result.success:
-            return
+        if is_draft(result):
+            self.staged += 1
+        elif not result.success:
+            self._fail(index, result)
+
+    def _fail(self, index: int, result: ActionResult) -> None:
         self.failed += 1
         self.codes[result.code] += 1
         if len(self.told) < TOLD:
@@ -72,7 +80,10 @@ class Tally:
             ctx: the context of the loop.
             skipped: inner calls at the start that are no iterations.
         """
-        message = f"{self.kind} over {self.over}: {self.processed:,} processed, {self.failed:,} failed"
+        staged = f"{self.staged:,} staged, " if self.staged else ""
+        message = (
+            f"{self.kind} over {self.over}: {self.processed:,} processed, {staged}{self.failed:,} failed"
+        )
         if self.stopped:
             message += f"; stopped {self.stopped}"
         elif self.ended:
@@ -89,6 +100,11 @@ class Tally:
             code = "ALL_FAILED"
         recovery = None if success else ErrorRecovery(suggestion=_ADVICE[code])
         return ActionResult(success, code, message, outputs, self.trust, self.source, recovery=recovery)
+
+
+def is_draft(result: ActionResult) -> bool:
+    """Whether a call waits as a draft; what an action that is not trusted says of itself does not count."""
+    return result.code == STAGED and not result.success and not result.trust
 
 
 async def _records(ctx: ActionContext, skipped: int) -> AsyncIterator[Json]:
