@@ -53,6 +53,10 @@ def agent(*plugins: Any) -> Agent:
         ("picky", 'options: expected an object with the names of plugins, got the string "picky"'),
         ({1: {}}, "options: expected the names of plugins, got the number 1"),
         ({"piky": {}}, "options.piky: unknown plugin 'piky'; did you mean 'picky'?"),
+        (
+            {"": {"words": "Pay"}},
+            "options.: unknown plugin ''",
+        ),  # what agents hand down
         ({"picky": 1}, "options.picky: expected an object, got the number 1"),
         ({"picky": {"colour": object}}, "options.picky: expected what JSON can express; "),
         ({"picky": {"colour": "red"}}, "options.picky.colour: not blue but red"),

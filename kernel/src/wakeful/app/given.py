@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 
 from wakeful.config.explain import shown
 from wakeful.loop.agent import BuiltAgent
-from wakeful.loop.changes import OWN
 from wakeful.plugins.loader import installed
 from wakeful.types import ConfigError, Json, Problem, canonical, clean, nearest
 
@@ -43,7 +42,7 @@ def _problems(agent: BuiltAgent, options: object) -> Iterator[Problem]:
         where = f"options.{name}"
         if not isinstance(name, str):
             yield Problem("options", f"expected the names of plugins, got {shown(name)}")
-        elif name not in {OWN, *agent.plugins.names} and name not in installed():
+        elif name not in agent.plugins.names and name not in installed():
             yield Problem(where, f"unknown plugin {name!r}{nearest(name, agent.plugins.names)}")
         elif not isinstance(value, Mapping):
             yield Problem(where, f"expected an object, got {shown(value)}")
