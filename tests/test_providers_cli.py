@@ -57,6 +57,17 @@ def test_a_conversation_with_everything_in_it(wire: Any, tmp_path: Path, way: Wa
     assert KEY not in done.out + done.err
 
 
+@each_way
+def test_why_a_turn_pauses_is_said_meanwhile(wire: Any, tmp_path: Path, way: Way) -> None:
+    wire.play([{"error": {"kind": "overloaded", "retry_after": 0.01}}, "Hello."], api_key=KEY)
+    write(tmp_path, way.table(way.url(wire), key="${env:ADA_KEY}"), model=way.spelled)
+    done = console(tmp_path, ADA_KEY=KEY).run("run", "desk", "Hello")
+    assert (done.code, done.out.strip()) == (0, "Hello."), done.err
+    said = " ".join(done.err.split())  # the terminal folds lines
+    assert f"{way.spelled}: overloaded" in said
+    assert said.count("; trying again in 1 s") == 1
+
+
 def one_line(done: Done) -> str:
     """Return the one line that says what is wrong."""
     assert "Traceback" not in done.out + done.err

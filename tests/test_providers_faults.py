@@ -24,7 +24,7 @@ from tests.providers import (
     turn,
     write,
 )
-from wakeful.types import ActionEnded, RunStatus, StepStarted, TextDelta, TextWithdrawn
+from wakeful.types import ActionEnded, RunStatus, StepStarted, TextDelta, TextWithdrawn, TryFailed
 
 PAY = {"tool": "pay", "args": {"euros": 5}}
 LONG = "I pay now. " * 30
@@ -93,6 +93,7 @@ async def test_a_broken_stream_is_withdrawn_and_asked_for_again(
     assert paid(tmp_path) == [5]
     assert len(turned.of(ActionEnded)) == 1
     assert len(turned.of(TextWithdrawn)) == len(clock.pauses) == 2
+    assert [event.pause_s for event in turned.of(TryFailed)] == clock.pauses
     assert on_screen(turned) == "Paying.Paid."
     assert answer.usage.input == reported(wire, way, 1, 3)
     assert set(books(tmp_path).values()) == {answer.usage.total}

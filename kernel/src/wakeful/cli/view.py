@@ -30,6 +30,7 @@ from wakeful.types import (
     StepStarted,
     TextDelta,
     TextWithdrawn,
+    TryFailed,
     Usage,
     canonical,
 )
@@ -71,6 +72,8 @@ class TurnView:
                 self._stream(event)
             case TextWithdrawn():
                 self._withdraw(event.reason)
+            case TryFailed():
+                self.progress.line(f"  {event.reason}; trying again in {max(event.pause_s, 1):.0f} s")
             case ReplyReceived():
                 self._end_line()
             case PrefixBreak():

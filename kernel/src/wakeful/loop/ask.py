@@ -28,6 +28,7 @@ from wakeful.types import (
     Request,
     Stop,
     Text,
+    TextDelta,
     Trust,
     Usage,
     WakefulError,
@@ -110,6 +111,8 @@ async def ask(
     """
 
     async def emit(delta: Delta) -> None:
+        if not isinstance(delta, TextDelta):
+            delta = evolve(delta, reason=live.redactor.text(delta.reason))
         await live.emit(delta)
 
     live.lost = Usage()

@@ -19,6 +19,7 @@ from wakeful.types import (
     Request,
     TextDelta,
     TextWithdrawn,
+    TryFailed,
     Usage,
 )
 
@@ -87,6 +88,7 @@ class PatientModel:
             retry=retry_if_exception(lambda error: isinstance(error, ModelError) and error.retryable),
             wait=_pause,
             stop=_OutOfTime(self.clock, began, self.total_s),
+            before_sleep=None if screen is None else screen.tell,
             sleep=self.clock.sleep,
             reraise=True,
         )
@@ -128,6 +130,11 @@ class _Screen:
         if self.showing:
             self.showing = False
             await self.emit(TextWithdrawn(reason))
+
+    async def tell(self, state: RetryCallState) -> None:
+        """Say why there is a pause; without it a caller could take it for a long reply."""
+        error = state.outcome.exception() if state.outcome is not None else None
+        await self.emit(TryFailed(str(error), _pause(state)))
 
 
 class _OutOfTime(stop_base):

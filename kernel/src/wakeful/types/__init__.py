@@ -72,6 +72,7 @@ from wakeful.types.events import (
     StepStarted,
     TextDelta,
     TextWithdrawn,
+    TryFailed,
 )
 from wakeful.types.failures import ActionError, failure
 from wakeful.types.json import Json, canonical, canonicalise, clean, clean_text, digest
@@ -269,6 +270,7 @@ __all__ = [
     "TextWithdrawn",
     "Tool",
     "Trust",
+    "TryFailed",
     "Tx",
     "Usage",
     "Verdict",

@@ -57,6 +57,14 @@ class TextWithdrawn:
 
 
 @frozen
+class TryFailed:
+    """The model could not answer, for a reason that may pass; it is asked again in ``pause_s`` seconds."""
+
+    reason: str
+    pause_s: float
+
+
+@frozen
 class ReplyReceived:
     """A whole reply is recorded."""
 
@@ -146,6 +154,7 @@ Event = (
     | StepStarted
     | TextDelta
     | TextWithdrawn
+    | TryFailed
     | ReplyReceived
     | PrefixBreak
     | CallJudged
@@ -156,4 +165,4 @@ Event = (
     | Notice
     | RunEnded
 )
-Delta = TextDelta | TextWithdrawn
+Delta = TextDelta | TextWithdrawn | TryFailed
