@@ -83,8 +83,10 @@ class World:
         async def dwell(ctx: ActionContext) -> str:
             """Take a while."""
             self.effects.add(f"enter {ctx.run.conversation}", ctx.key)
-            await asyncio.sleep(seconds)
-            self.effects.add(f"leave {ctx.run.conversation}", ctx.key)
+            try:
+                await asyncio.sleep(seconds)
+            finally:  # a process that closes leaves its runs to the others, in the middle of a call too
+                self.effects.add(f"leave {ctx.run.conversation}", ctx.key)
             return "dwelt"
 
         @action(effect="write", output_trust="trusted")
