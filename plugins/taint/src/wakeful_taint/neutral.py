@@ -7,21 +7,19 @@ what it looked like. Everything else stays as it is.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
-from wakeful_taint.spellings import Spelling, decoded, readings, spelled, squeeze
+from wakeful_taint.spellings import DOT, Spelling, readings, spelled, spelled_undone, squeeze, undone
 
 #: The envelope's tag.
 TAG: Final = "untrusted_external_data"
-#: What breaks a marker: visible, not a letter, the same in every reading.
-DOT: Final = "·"
 #: Rounds after which a text that still reads as a marker has every bracket and colon broken.
-PASSES: Final = 6
+PASSES: Final = 8
 
 _NAMES = [squeeze(TAG), "runtimestate"]
 _NAMES += [name[::-1] for name in _NAMES]
-_NAME = re.compile("|".join(_NAMES))
+_NAME = re.compile("|".join(r"[\s_-]*+".join(name) for name in _NAMES))
 _ROLES = "human|assistant|system|user|developer|tool|model"
 #: Markers wherever they stand, and written backwards.
 _MARKERS = re.compile(
@@ -57,16 +55,15 @@ def neutral(text: str) -> str:
     for _ in range(PASSES):
         if not reads_as_marker(text):
             return text
-        text = _broken(text, sorted({place for spelling in spelled(text) for place in _places(spelling)}))
+        text = _broken(text, next(filter(None, map(_places, _ways(text))), []))
     return re.sub(r"[^\w\s]", DOT, text) if reads_as_marker(text) else text
 
 
 def reads_as_marker(text: str) -> bool:
     """Whether a text reads as a marker to somebody."""
-    undone = decoded(text)
-    if undone != text and any(_has_name(squeeze(each)) for each in readings(undone)):
-        return True
-    return any(_is_marked(each) for each in readings(text))
+    return any(_is_marked(each) for each in readings(text)) or any(
+        _has_name(squeeze(each)) for after in undone(text) for each in readings(after)
+    )
 
 
 def _has_name(tight: str) -> bool:
@@ -78,35 +75,55 @@ def _is_marked(plain: str) -> bool:
     tight = squeeze(plain)
     if _has_name(tight):
         return True
-    if (
-        any(edge in tight for edge in _EDGES)
-        and any(sign in tight for sign in _SIGNS)
-        and any(pattern.search(form) for pattern in (_MARKERS, _BACKWARDS) for form in (plain, tight))
+    if _may_be_marked(tight) and any(
+        pattern.search(form) for pattern in (_MARKERS, _BACKWARDS) for form in (plain, tight)
     ):
         return True
     # Without its line breaks a text has one line; its two ends are all that can read as a label there.
     if _LABELS.match(tight[:_EDGE]) or _SLELBAL.search(tight[-_EDGE:]):
         return True
-    lines = plain.split("\n")
-    if any(each.lstrip(_LEADS).startswith(_STARTS) for each in lines) and _LABELS.search(plain):
+    if _may_start(plain) and _LABELS.search(plain):
         return True
-    return any(each.rstrip(_LEADS).endswith(_ENDS) for each in lines) and bool(_SLELBAL.search(plain))
+    return _may_end(plain) and bool(_SLELBAL.search(plain))
 
 
-def _places(spelling: Spelling) -> list[int]:
-    """Return where dots belong, as places in the original."""
-    return [*_in(spelling, squeezed=False), *_in(spelling.squeezed(), squeezed=True)]
+def _may_be_marked(tight: str) -> bool:
+    return any(edge in tight for edge in _EDGES) and any(sign in tight for sign in _SIGNS)
 
 
-def _in(spelling: Spelling, *, squeezed: bool) -> Iterator[int]:
-    if squeezed:
-        yield from (spelling.places[found.start() + 1] for found in _NAME.finditer(spelling.text))
-    for pattern in (_MARKERS, _BACKWARDS):
-        yield from (spelling.places[found.start() + 1] for found in pattern.finditer(spelling.text))
-    for found in _LABELS.finditer(spelling.text):
-        yield spelling.places[found.start(found.lastindex or 0)]
-    for found in _SLELBAL.finditer(spelling.text):
-        yield spelling.places[found.end(found.lastindex or 0) - 1] + 1
+def _may_start(text: str) -> bool:
+    return any(each.lstrip(_LEADS).startswith(_STARTS) for each in text.split("\n"))
+
+
+def _may_end(text: str) -> bool:
+    return any(each.rstrip(_LEADS).endswith(_ENDS) for each in text.split("\n"))
+
+
+def _ways(text: str) -> Iterator[list[Spelling]]:
+    """Yield ways to read a text, the plainest first: most markers stand there undisguised."""
+    plain = list(spelled(text))
+    yield plain
+    yield [each.squeezed() for each in plain]
+    after = list(spelled_undone(text))
+    yield [*after, *(each.squeezed() for each in after)]
+
+
+def _places(spellings: Iterable[Spelling]) -> list[int]:
+    """Return where dots belong, as places in the original, in order."""
+    return sorted({place for spelling in spellings for place in _in(spelling)})
+
+
+def _in(spelling: Spelling) -> Iterator[int]:
+    text, places, tight = spelling.text, spelling.places, squeeze(spelling.text)
+    if _has_name(tight):
+        yield from (places[found.start() + 1] for found in _NAME.finditer(text))
+    if _may_be_marked(tight):
+        for pattern in (_MARKERS, _BACKWARDS):
+            yield from (places[found.start() + 1] for found in pattern.finditer(text))
+    if _may_start(text):
+        yield from (places[found.start(found.lastindex or 0)] for found in _LABELS.finditer(text))
+    if _may_end(text):
+        yield from (places[found.end(found.lastindex or 0) - 1] + 1 for found in _SLELBAL.finditer(text))
 
 
 def _broken(text: str, places: list[int]) -> str:

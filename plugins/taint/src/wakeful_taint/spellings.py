@@ -5,13 +5,15 @@ from __future__ import annotations
 import html
 import re
 import unicodedata
-from collections.abc import Iterator
-from functools import cache
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache, lru_cache
 from typing import Final
 from urllib.parse import unquote
 
 from attrs import frozen
 
+#: What breaks a marker: visible, not a letter, the same in every reading.
+DOT: Final = "·"
 #: Letters and brackets that look like others without being the same to Unicode.
 _LOOKALIKES: Final = {
     0x0430: "a",
@@ -49,7 +51,12 @@ _TAGS: Final = 0xE0000
 _TAG_TEXT: Final = range(0xE0020, 0xE007F)
 #: How often entities and percent signs are undone; a text that was escaped more often stays escaped.
 ROUNDS: Final = 3
-_ENCODED = re.compile(r"&#?[0-9A-Za-z]{1,32};?|(?:%[0-9A-Fa-f]{2})+")
+_ENTITY = re.compile(r"&(?:#[0-9]+|#[xX][0-9A-Fa-f]+|[0-9A-Za-z]{1,32});?")
+_NUMBER = re.compile(r"(&#[xX]?)0*([0-9A-Fa-f]+);?")
+_PERCENT = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
+#: Characters of a run of percent signs that is worth remembering.
+_SHORT = 64
+_BLANK = re.compile(r"[\s_-]+")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _TAGGED = re.compile("[\U000e0020-\U000e007e]")
 #: Characters of Chinese, Japanese and Korean that read as nothing else; a run of them is as good as one.
@@ -61,12 +68,32 @@ class Spelling:
     """A text as somebody may read it; ``places`` says where in the original each character stands."""
 
     text: str
-    places: tuple[int, ...]
+    places: Sequence[int]
 
     def squeezed(self) -> Spelling:
         """Return it without blanks, dashes and underscores."""
-        kept = [at for at, each in enumerate(self.text) if not (each.isspace() or each in "_-")]
-        return Spelling("".join(self.text[at] for at in kept), tuple(self.places[at] for at in kept))
+        return self.replaced(_BLANK, lambda _: "")
+
+    def replaced(self, pattern: re.Pattern[str], read: Callable[[str], str]) -> Spelling:
+        """Return it with everything that a pattern finds read as something else."""
+        pieces: list[str] = []
+        places: list[int] = []
+        end = 0
+        for found in pattern.finditer(self.text):
+            start, stop = found.span()
+            pieces.append(self.text[end:start])
+            places += self.places[end:start]
+            if after := read(found[0]):
+                pieces.append(after)
+                # What a match spells stands where it starts; what follows in it keeps its order.
+                places += self.places[start : min(stop, start + len(after))]
+                places += [self.places[stop - 1]] * (len(after) - (stop - start))
+            end = stop
+        if not end:
+            return self
+        pieces.append(self.text[end:])
+        places += self.places[end:]
+        return Spelling("".join(pieces), places)
 
 
 class _Table(dict[int, str]):
@@ -76,13 +103,17 @@ class _Table(dict[int, str]):
         super().__init__()
         self._tags = tags
 
+    def read(self, each: str) -> str:
+        """Return one character as it is read."""
+        return self[ord(each)]
+
     def __missing__(self, code: int) -> str:
-        read = self._read(code)
+        read = self._made(code)
         if len(self) < 1 << 16:
             self[code] = read
         return read
 
-    def _read(self, code: int) -> str:
+    def _made(self, code: int) -> str:
         if code in _TAG_TEXT and self._tags:
             return chr(code - _TAGS).casefold()
         each = chr(code)
@@ -104,11 +135,10 @@ def _table(*, tags: bool) -> _Table:
 
 def readings(text: str) -> tuple[str, ...]:
     """Return a text as it is read, quickly and without places; long runs of ideographs are cut short."""
-    if text.isascii() and not _CONTROL.search(text):
+    if (text.isascii() or text.replace(DOT, "").isascii()) and not _CONTROL.search(text):
         return (text.lower(),)
     short = _IDEOGRAPHS.sub("\u4e00", text)
-    plain = short.translate(_table(tags=False))
-    return (plain, short.translate(_table(tags=True))) if _TAGGED.search(short) else (plain,)
+    return tuple(short.translate(table) for table in _tables(text))
 
 
 def squeeze(text: str) -> str:
@@ -116,49 +146,56 @@ def squeeze(text: str) -> str:
     return "".join(text.split()).replace("_", "").replace("-", "")
 
 
-def decoded(text: str) -> str:
-    """Return a text with entities and percent signs undone, quickly and without places."""
-    if "&" in text or "%" in text:
-        for _ in range(ROUNDS):
-            text = unquote(html.unescape(text))
-    return text
+def undone(text: str) -> Iterator[str]:
+    """Yield a text with entities and percent signs undone once, twice and so on, without places."""
+    for _ in range(ROUNDS):
+        before = text
+        if "&" in text:
+            text = _ENTITY.sub(lambda found: _character(found[0]), text)
+        if "%" in text:
+            text = _PERCENT.sub(lambda found: _characters(found[0]), text)
+        if text == before:
+            return
+        yield text
 
 
 def spelled(text: str) -> Iterator[Spelling]:
-    """Yield the readings of a text, those after undoing entities too."""
-    current, places = text, tuple(range(len(text)))
-    yield from _readings(current, places)
-    for _ in range(ROUNDS):
-        after, where = _undone(current, places)
-        if after == current:
-            return
-        current, places = after, where
-        yield from _readings(current, places)
+    """Yield the readings of a text as it stands."""
+    return _read(Spelling(text, range(len(text))))
 
 
-def _readings(text: str, places: tuple[int, ...]) -> Iterator[Spelling]:
-    tables = [_table(tags=tags) for tags in ((False,) if text.isascii() else (False, True))]
-    for table in tables:
-        read_, where = [], []
-        for each, place in zip(text, places, strict=True):
-            for part in table[ord(each)]:
-                read_.append(part)
-                where.append(place)
-        yield Spelling("".join(read_), tuple(where))
+def spelled_undone(text: str) -> Iterator[Spelling]:
+    """Yield the readings of a text after undoing entities and percent signs once, twice and so on."""
+    spelling = Spelling(text, range(len(text)))
+    for _ in undone(text):
+        spelling = spelling.replaced(_ENTITY, _character).replaced(_PERCENT, _characters)
+        yield from _read(spelling)
 
 
-def _undone(text: str, places: tuple[int, ...]) -> tuple[str, tuple[int, ...]]:
-    pieces: list[str] = []
-    where: list[int] = []
-    end = 0
-    for found in _ENCODED.finditer(text):
-        pieces.append(text[end : found.start()])
-        where.extend(places[end : found.start()])
-        read_ = unquote(html.unescape(found[0]))
-        pieces.append(read_)
-        # What one entity spells stands where it starts; what follows in the match keeps its order.
-        where.extend(places[min(found.start() + at, found.end() - 1)] for at in range(len(read_)))
-        end = found.end()
-    pieces.append(text[end:])
-    where.extend(places[end:])
-    return "".join(pieces), tuple(where)
+def _tables(text: str) -> Iterator[_Table]:
+    yield _table(tags=False)
+    if not text.isascii() and _TAGGED.search(text):
+        yield _table(tags=True)
+
+
+def _read(spelling: Spelling) -> Iterator[Spelling]:
+    for table in _tables(spelling.text):
+        # Most characters read as one: what stands where is told by the others alone.
+        others = "".join(each for each in set(spelling.text) if len(table[ord(each)]) != 1)
+        whole = spelling.replaced(re.compile(f"[{re.escape(others)}]"), table.read) if others else spelling
+        yield Spelling(spelling.text.translate(table), whole.places)
+
+
+def _character(entity: str) -> str:
+    if number := _NUMBER.fullmatch(entity):
+        # Eight digits are beyond Unicode already, and thousands are more than int() takes.
+        entity = f"{number[1]}{number[2][:8]};"
+    return _unescape(entity)
+
+
+def _characters(percents: str) -> str:
+    return _unquote(percents) if len(percents) <= _SHORT else unquote(percents)
+
+
+_unescape = lru_cache(maxsize=1024)(html.unescape)
+_unquote = lru_cache(maxsize=1024)(unquote)
