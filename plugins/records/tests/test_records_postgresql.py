@@ -76,6 +76,12 @@ async def database(server: Any, tmp_path: Path) -> AsyncIterator[Database]:
     await made.close()
 
 
+async def test_json_that_nests_too_deep_to_be_told_is_given_as_its_text(server: Any) -> None:
+    deep = "[" * 33 + "]" * 33
+    result = await server("run_query", sql=f"SELECT 1 AS one, '{deep}'::jsonb AS deep")
+    assert result.outputs["rows"] == [{"one": 1, "deep": deep}]
+
+
 async def test_postgresql_types_become_json(server: Any) -> None:
     listed = await server("list_entities")
     assert [item["name"] for item in listed.outputs["entities"]] == [

@@ -63,6 +63,16 @@ async def test_values_are_given_as_json(desk: Any) -> None:
     }
 
 
+async def test_json_that_nests_too_deep_to_be_told_is_given_as_its_text(desk: Any, shop: Path) -> None:
+    deep = {2: "[" * 33 + "]" * 33, 3: "[" * 5_000}
+    with sqlite3.connect(shop) as conn:
+        for key, text in deep.items():
+            conn.execute("UPDATE customer SET data = ? WHERE id = ?", (text, key))
+    for key, text in deep.items():
+        record = (await desk("get_record", entity="customer", id=key)).outputs["record"]
+        assert record["data"] == text
+
+
 @pytest.mark.parametrize("key", [{"order_id": 10, "line": 2}, {"Order ID": "10", "LINE": "2"}])
 async def test_a_key_of_several_columns_is_an_object(desk: Any, key: Any) -> None:
     result = await desk("get_record", entity="order_item", id=key)

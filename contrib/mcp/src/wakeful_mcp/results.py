@@ -9,7 +9,7 @@ import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
-from wakeful.types import ActionResult, ErrorRecovery, Files, Json, Spooled
+from wakeful.types import ActionResult, ErrorRecovery, Files, Json, Spooled, read_json
 
 #: Longest part of a server's words in the one line of a message, in characters.
 LINE = 300
@@ -94,7 +94,7 @@ def _means(text: str, value: Any) -> bool:
     if isinstance(value, str):
         return text == value
     try:
-        return bool(json.loads(text) == value)
+        return bool(read_json(text) == value)
     except ValueError:
         return text == str(value)
 

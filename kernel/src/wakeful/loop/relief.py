@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 
 from attrs import evolve
@@ -28,6 +27,7 @@ from wakeful.types import (
     Text,
     Trust,
     View,
+    read_json,
 )
 from wakeful.waiting import stopping
 
@@ -181,7 +181,7 @@ class _Room:
 def _is_object(args: str) -> bool:
     """Return whether a text can stand as the arguments of a call, whatever a plugin makes of them."""
     try:
-        return isinstance(json.loads(args), dict)
+        return isinstance(read_json(args), dict)
     except ValueError:
         return False
 

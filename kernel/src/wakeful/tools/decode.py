@@ -8,12 +8,11 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
-from wakeful.types import Json, canonical
+from wakeful.types import Json, canonical, nests_too_deep
+from wakeful.types.json import DEPTH_LIMIT
 
 #: Arguments beyond this are refused; large data travels by reference.
 SIZE_LIMIT = 1_000_000
-#: Deeper nesting is refused before anything walks over it.
-DEPTH_LIMIT = 64
 #: How such arguments are refused.
 TOO_DEEP = f"nest deeper than {DEPTH_LIMIT} levels"
 
@@ -116,14 +115,11 @@ def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def check_depth(value: Json, left: int = DEPTH_LIMIT) -> None:
+def check_depth(value: Json) -> None:
     """Refuse a value that nests too deep.
 
     Raises:
         Refused: it does.
     """
-    if isinstance(value, dict | list):
-        if left <= 0:
-            raise Refused(TOO_DEEP)
-        for item in value.values() if isinstance(value, dict) else value:
-            check_depth(item, left - 1)
+    if nests_too_deep(value):
+        raise Refused(TOO_DEEP)

@@ -27,11 +27,10 @@ import attrs
 
 from wakeful.types import ActionResult, Final, Json, Spooled, canonical, clean_text, failure
 from wakeful.types.artifacts import ITEM_CAP
+from wakeful.types.json import DEPTH_LIMIT
 
 #: Bytes, about, of an iterator's items from which on it is not drained here but by who stores them.
 STREAM_BYTES = 50_000
-#: How deep a value may nest; more is taken for a value that contains itself.
-DEPTH_LIMIT = 64
 #: Integers beyond this lose digits in most JSON readers, so they travel as strings.
 _INT_LIMIT = 2**63
 #: Columns named in a summary before it says how many there are.

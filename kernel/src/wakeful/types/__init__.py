@@ -75,7 +75,16 @@ from wakeful.types.events import (
     TryFailed,
 )
 from wakeful.types.failures import ActionError, failure
-from wakeful.types.json import Json, canonical, canonicalise, clean, clean_text, digest
+from wakeful.types.json import (
+    Json,
+    canonical,
+    canonicalise,
+    clean,
+    clean_text,
+    digest,
+    nests_too_deep,
+    read_json,
+)
 from wakeful.types.names import NEAR_LIMIT, fold, meant, near
 from wakeful.types.prompt import (
     Break,
@@ -296,5 +305,7 @@ __all__ = [
     "meant",
     "near",
     "nearest",
+    "nests_too_deep",
+    "read_json",
     "tool_name",
 ]

@@ -13,6 +13,11 @@ from typing import Any
 #: A value that JSON can express. ``Any`` on purpose: recursive aliases cost more than they catch.
 Json = Any
 
+#: Levels of nesting; what nests deeper is refused before anything walks over it.
+DEPTH_LIMIT = 64
+
+_TOO_DEEP = f"it nests deeper than {DEPTH_LIMIT} levels"
+
 #: Made once: ``json.dumps`` would make an encoder for every call.
 _encode = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
 
@@ -33,6 +38,34 @@ def canonical(value: Json) -> str:
 def canonicalise(value: Json) -> Json:
     """Return a copy of ``value`` whose mappings are plain dicts in sorted key order."""
     return json.loads(canonical(value))
+
+
+def read_json(text: str) -> Json:
+    """Return the value that a text holds: text that somebody outside wrote, and may have made to do harm.
+
+    Args:
+        text: JSON, as :func:`json.loads` takes it.
+
+    Raises:
+        ValueError: it is not JSON, nests deeper than :data:`DEPTH_LIMIT` levels, or has an integer of
+            thousands of digits.
+    """
+    try:
+        value = json.loads(text)
+    except RecursionError as error:
+        raise ValueError(_TOO_DEEP) from error
+    # Without enough brackets there is no need to walk.
+    if text.count("[") + text.count("{") > DEPTH_LIMIT and nests_too_deep(value):
+        raise ValueError(_TOO_DEEP)
+    return value
+
+
+def nests_too_deep(value: Json, left: int = DEPTH_LIMIT) -> bool:
+    """Whether lists and objects stand in each other more than ``left`` times."""
+    if not isinstance(value, dict | list):
+        return False
+    items = value.values() if isinstance(value, dict) else value
+    return left <= 0 or any(nests_too_deep(item, left - 1) for item in items)
 
 
 def digest(text: str) -> str:

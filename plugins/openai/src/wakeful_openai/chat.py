@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
 from wakeful.models.names import NAME_LIMIT, within
-from wakeful.types import Call, Emit, Item, Json, Opaque, Reply, Request, Result, Text, Tool, Usage
+from wakeful.types import Call, Emit, Item, Json, Opaque, Reply, Request, Result, Text, Tool, Usage, read_json
 from wakeful_openai.chat_reply import REASONING, ChatReader, raw_usage, read_completion
 from wakeful_openai.facts import PROVIDER
 from wakeful_openai.form import MARK, Form, Reader
@@ -132,8 +132,8 @@ def _belongs(item: Item, *, user: bool) -> bool:
 
 def _is_object(args: str) -> bool:
     try:
-        return isinstance(json.loads(args), dict)
-    except (ValueError, RecursionError):
+        return isinstance(read_json(args), dict)
+    except ValueError:
         return False
 
 

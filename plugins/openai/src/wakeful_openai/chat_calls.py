@@ -6,7 +6,7 @@ import json
 
 from attrs import define, field
 
-from wakeful.types import Call, Json, ModelError, clean_text
+from wakeful.types import Call, Json, ModelError, clean_text, read_json
 from wakeful_openai.errors import ApiFaults
 from wakeful_openai.ids import CallIds
 from wakeful_openai.pieces import spelled_args
@@ -31,8 +31,8 @@ class _Slot:
         if self.whole:
             return True
         try:
-            return isinstance(json.loads(self.text), dict)
-        except (ValueError, RecursionError):
+            return isinstance(read_json(self.text), dict)
+        except ValueError:
             return False
 
 

@@ -11,11 +11,13 @@ from datetime import date, datetime, time, timedelta
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any
 
-from wakeful.types import Json
+from wakeful.types import Json, nests_too_deep, read_json
 
 if TYPE_CHECKING:
     from wakeful_records.schema import Field
 
+#: Levels of a JSON value; one that nests deeper is given as text, so that a cell never spoils an answer.
+NESTING = 32
 #: What a column of a kind expects, for messages.
 EXPECTED = {
     "text": "a text",
@@ -38,7 +40,8 @@ EXPECTED = {
 def present(value: object, field: Field | None = None) -> Json:
     """Return a value of the database as JSON.
 
-    Dates are ISO 8601, decimals are texts, binary values are ``<n bytes>``.
+    Dates are ISO 8601, decimals are texts, binary values are ``<n bytes>``,
+    JSON of more than 32 levels is its text.
 
     Args:
         value: what the driver gave.
@@ -54,7 +57,9 @@ def present(value: object, field: Field | None = None) -> Json:
     if kind == "decimal" and isinstance(value, int | float | Decimal):
         return _decimal_text(Decimal(repr(value)) if isinstance(value, float) else Decimal(value), field)
     if kind == "json" and isinstance(value, str):
-        return _loaded(value)
+        value = _loaded(value)
+    if nests_too_deep(value, NESTING):
+        return json.dumps(value, ensure_ascii=False, default=str)
     return _plain(value)
 
 
@@ -86,7 +91,7 @@ def _decimal_text(value: Decimal, field: Field | None) -> str:
 
 def _loaded(text: str) -> Json:
     try:
-        return json.loads(text)
+        return read_json(text)
     except ValueError:
         return text
 

@@ -11,7 +11,7 @@ from attrs import frozen
 
 from wakeful.results.media import Media, media_of
 from wakeful.results.writing import columns as columns_of
-from wakeful.types import Json, Spooled, canonical, clean, clean_text, digest
+from wakeful.types import Json, Spooled, canonical, clean, clean_text, digest, read_json
 
 #: Longest text, in characters, that is read as JSON to see whether it is.
 PARSE_CHARS = 32_000_000
@@ -82,8 +82,8 @@ def parsed_text(text: str) -> Json:
     if start not in ("{", "[") or len(text) > PARSE_CHARS:
         return None
     try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
+        found = read_json(text)
+    except ValueError:
         return None
     return found if isinstance(found, list | dict) and found else None
 

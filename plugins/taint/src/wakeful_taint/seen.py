@@ -5,13 +5,12 @@ The index is derived from rows and holds nothing else; the rows in the store are
 
 from __future__ import annotations
 
-import json
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 
 from attrs import define, field, frozen
 
-from wakeful.types import Json, Row, RowKind, Run, Trust, tool_name
+from wakeful.types import Json, Row, RowKind, Run, Trust, read_json, tool_name
 from wakeful_taint.texts import addresses, codes, folded, host_of, links, normal, parts, plain_link, written
 from wakeful_taint.words import Words
 
@@ -155,7 +154,7 @@ def _continues(seen: Seen, rows: Sequence[Row]) -> bool:
 def _called(tool: str, args: str) -> list[tuple[str, str]]:
     """Return the calls that a model's call may be: itself, and every named one inside of its arguments."""
     try:
-        parsed = json.loads(args) if args else {}
+        parsed = read_json(args) if args else {}
     except ValueError:
         return []
     return [(tool, normal(parsed)), *_inside(parsed)]
@@ -181,7 +180,7 @@ def _inside(value: Json) -> list[tuple[str, str]]:
 def _object(value: Json) -> Json:
     if isinstance(value, str) and value.startswith("{"):
         try:
-            return json.loads(value)
+            return read_json(value)
         except ValueError:
             return value
     return value

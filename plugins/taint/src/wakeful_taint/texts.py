@@ -7,7 +7,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping
 
-from wakeful.types import Json, canonical
+from wakeful.types import Json, canonical, read_json
 
 #: Characters that a code has at least; shorter ones are found by chance.
 CODE_LENGTH = 5
@@ -163,7 +163,7 @@ def _opened(value: Json) -> Json:
     """Return a list or an object that is written as text as what it is."""
     if isinstance(value, str) and value.lstrip()[:1] in {"{", "["}:
         try:
-            return json.loads(value)
+            return read_json(value)
         except ValueError:
             return value
     return value

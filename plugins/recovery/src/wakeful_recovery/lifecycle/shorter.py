@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 
-from wakeful.types import Change, ChangeKind, Json, canonical
+from wakeful.types import Change, ChangeKind, Json, canonical, read_json
 from wakeful_recovery.lifecycle.ages import Aged
 
 #: Lines at the start of a rendered result that are the kernel's own: heading and code.
@@ -58,7 +57,7 @@ def arguments(args: str, limit: int, step: int) -> str | None:
     if len(args) <= limit:
         return None
     try:
-        values = json.loads(args)
+        values = read_json(args)
     except ValueError:
         return None
     if not isinstance(values, Mapping):

@@ -18,6 +18,7 @@ from wakeful.types import (
     Spooled,
     Trust,
     near,
+    read_json,
 )
 from wakeful_recovery.loops.names import resolved
 from wakeful_recovery.loops.templates import named_place
@@ -78,7 +79,7 @@ async def _written(text: str, ctx: ActionContext) -> Collection:
     place = named_place(text)
     if place is None:
         try:
-            items = json.loads(text)
+            items = read_json(text)
         except ValueError:
             items = None
         return _listed(items, "items", text, ())

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from attrs import frozen
 
-from wakeful.types import Outcome, canonical
+from wakeful.types import Outcome, canonical, read_json
 from wakeful_recovery.recovery.settings import RecoverySettings
 
 UNAVAILABLE, REPEATED, EXHAUSTED = "ACTION_UNAVAILABLE", "REPEATED_IDENTICAL_CALL", "ATTEMPTS_EXHAUSTED"
@@ -99,7 +99,7 @@ def _spelling(args: str) -> str:
         return args
     written: str = json.loads(args)
     try:
-        return canonical(json.loads(written))
+        return canonical(read_json(written))
     except ValueError:
         return written
 
