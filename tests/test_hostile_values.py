@@ -51,7 +51,7 @@ async def test_a_person_decides_whatever_a_stranger_wrote(
         sent.append(to)
         return "sent"
 
-    replies = [
+    replies: list[Any] = [
         say(calls=["read_mail", "fail"]),
         say(calls=[("read_mail", value)]),  # arguments that are no JSON
         say(calls=[("send_mail", json.dumps({"to": MALLORY, "body": value}))]),
