@@ -38,10 +38,10 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 import wakeful  # noqa: E402  (the root must be importable first)
-from tests.durability.databases import VARIABLE, OnPostgresql  # noqa: E402
-from wakeful import Agent, App, action  # noqa: E402
-from wakeful.store.engine import Store  # noqa: E402
-from wakeful.types import (  # noqa: E402
+from tests.durability.databases import VARIABLE, OnPostgresql  # noqa: E402  (after the path is set)
+from wakeful import Agent, App, action  # noqa: E402  (same)
+from wakeful.store.engine import Store  # noqa: E402  (same)
+from wakeful.types import (  # noqa: E402  (same)
     Call,
     Emit,
     Limits,

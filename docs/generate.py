@@ -230,7 +230,7 @@ def _command(command: Any, path: str) -> str:
 
 def main(arguments: list[str]) -> int:
     """Run cog over every page under version control that has a generated part."""
-    from cogapp import Cog  # type: ignore[import-untyped]
+    from cogapp import Cog  # type: ignore[import-untyped]  # it brings none
 
     root = Path(__file__).resolve().parent.parent
     listed = subprocess.run(

@@ -95,12 +95,12 @@ def body_maker(protocol: str) -> tuple[Any, Callable[[Request], bytes], Callable
     services: Any = SimpleNamespace(clock=FakeClock(), folder=Path(), report=lambda _: None)
     if protocol == "anthropic":
         own = AnthropicSettings(api_key="k", thinking_tokens=2048)
-        model: Any = Anthropic(own, services).model_providers()[0].bind("claude-sonnet-4-5", own, None)  # type: ignore[arg-type]
+        model: Any = Anthropic(own, services).model_providers()[0].bind("claude-sonnet-4-5", own, None)  # type: ignore[arg-type]  # nothing is resolved
         return model, lambda request: model.encoder.body(request, max_tokens=9, stream=False), canon_anthropic
     kind: Any = "responses" if protocol == "responses" else "chat"
     settings = OpenAISettings(api_key="k", api=kind, base_url="http://127.0.0.1:1/v1")
     name = "gpt-5.6" if protocol == "responses" else "gpt-oss"
-    model = OpenAI(settings, services).model_providers()[0].bind(name, settings, None)  # type: ignore[arg-type]
+    model = OpenAI(settings, services).model_providers()[0].bind(name, settings, None)  # type: ignore[arg-type]  # nothing is resolved
     form = model._form  # noqa: SLF001  (a body without a server)
     canon = canon_chat if kind == "chat" else lambda body: canon_responses(body, body["input"])
     return model, lambda request: form.body(request, "c", stream=False), canon

@@ -59,7 +59,7 @@ class Relay:
         theatre = self.theatre
         app, player = await self._opened()
         theatre.ids.begin(self.plan["number"])
-        theatre.ids._made.update(left["ids"])  # noqa: SLF001
+        theatre.ids._made.update(left["ids"])  # noqa: SLF001  (ids go on where they stopped)
         player.begin(len(left["bodies"]) - 1)
         theatre.turn, theatre.settled, player.replies = left["turn"], left["settled"], left["replies"]
         answer = await app.resume(left["run"])

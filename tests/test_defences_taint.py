@@ -104,7 +104,7 @@ async def test_taint_survives_spilling_restarts_and_a_shorter_view(folder: Path)
     agent = desk(folder, SEND, "No.", plugins=plugins, lifecycle=aging)
     async with wakeful.open(agent) as app:
         assert await turn(app) == ["POLICY_DENIED"]
-        assert "evil" not in agent.model.requests[0].canonical()  # type: ignore[union-attr]
+        assert "evil" not in agent.model.requests[0].canonical()  # type: ignore[union-attr]  # a scripted one
         (held,) = await app.store.read(
             lambda conn: (
                 conn.exec_driver_sql("SELECT reasons FROM action_call WHERE action = 'send'").scalars().all()
@@ -168,7 +168,7 @@ async def test_a_reset_says_what_it_costs_and_breaks_the_prefix_by_name(
     agent = desk(folder, "Yes.", plugins=plugins)
     async with wakeful.open(agent) as app:
         await turn(app, "And now?")
-    (request,) = agent.model.requests  # type: ignore[union-attr]
+    (request,) = agent.model.requests  # type: ignore[union-attr]  # a scripted one
     shown = request.canonical()
     assert "Read my inbox" in shown
     assert MALLORY not in shown

@@ -186,7 +186,7 @@ def scenario(*, handles: bool, rules: tuple[dict[str, Any], ...] = ()) -> dict[s
         queries = dict(turn.queries) if handles else {}
         for place, step in enumerate(turn.steps):
             wait = STEP_S if place else (IDLE_S if number == IDLE_BEFORE else TURN_S)
-            text = "" if rng.random() < 0.4 else f"Looking at {step[0][0].replace('_', ' ')} first."  # noqa: PLR2004
+            text = "" if rng.random() < 0.4 else f"Looking at {step[0][0].replace('_', ' ')} first."  # noqa: PLR2004  (four replies in ten are calls alone)
             calls = (*queries.get(place, ()), *step)
             replies.append({"text": text, "calls": _spelled(calls), "advance_s": wait})
         replies.append({"text": _said(rng), "advance_s": STEP_S})

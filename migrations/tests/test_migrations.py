@@ -116,7 +116,7 @@ def test_the_migrated_tables_are_those_the_code_declares(engine: Engine) -> None
 
 
 def _checks(inspector: object, table: str) -> list[tuple[object, object]]:
-    found = inspector.get_check_constraints(table)  # type: ignore[attr-defined]
+    found = inspector.get_check_constraints(table)  # type: ignore[attr-defined]  # an inspector of tables
     return sorted((each["name"], each["sqltext"]) for each in found)
 
 

@@ -47,7 +47,7 @@ class Counting:
 
     def install(self) -> None:
         """Watch everything that this process does from now on."""
-        run: Any = asyncio.events.Handle._run  # noqa: SLF001
+        run: Any = asyncio.events.Handle._run  # noqa: SLF001  (every callback of asyncio is a place to be killed at)
         commit: Any = DefaultDialect.do_commit
         execute: Any = DefaultDialect.do_execute
         passes = self.passes
@@ -66,6 +66,6 @@ class Counting:
             commit(dialect, connection)
             passes("after commit")
 
-        asyncio.events.Handle._run = counted_run  # type: ignore[assignment,method-assign]  # noqa: SLF001
-        DefaultDialect.do_commit = counted_commit  # type: ignore[method-assign]
-        DefaultDialect.do_execute = counted_execute  # type: ignore[method-assign]
+        asyncio.events.Handle._run = counted_run  # type: ignore[assignment,method-assign]  # noqa: SLF001  (same)
+        DefaultDialect.do_commit = counted_commit  # type: ignore[method-assign]  # every commit too
+        DefaultDialect.do_execute = counted_execute  # type: ignore[method-assign]  # and every statement

@@ -88,7 +88,7 @@ def cancel(run_id: str) -> Callable[[App], Any]:
 def serve_until(status: str) -> Callable[[App], Any]:
     async def doing(app: App) -> None:
         query = select(run.c.status).where(run.c.agent == "top")
-        while await app.store.read(lambda conn: conn.execute(query).scalar()) != status:  # noqa: ASYNC110
+        while await app.store.read(lambda conn: conn.execute(query).scalar()) != status:  # noqa: ASYNC110  (this one serves it)
             await asyncio.sleep(0.02)
 
     return doing

@@ -100,5 +100,5 @@ async def test_a_decision_survives_before_its_wake_up_is_accepted(tmp_path: Path
 async def ended(app: wakeful.App, status: RunStatus) -> None:
     """Wait until the one run has a status."""
     async with asyncio.timeout(30):
-        while [run.status for run in await app.store.read(list_runs)] != [status]:  # noqa: ASYNC110
+        while [run.status for run in await app.store.read(list_runs)] != [status]:  # noqa: ASYNC110  (the run ends by itself)
             await asyncio.sleep(0)

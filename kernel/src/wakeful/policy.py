@@ -66,7 +66,7 @@ class Judged:
 class PersonReviewer:
     """The default reviewer: whatever should be reviewed must be approved by a person."""
 
-    async def review(self, run: Run, inv: Invocation, judgement: Judgement) -> Judgement:  # noqa: ARG002
+    async def review(self, run: Run, inv: Invocation, judgement: Judgement) -> Judgement:  # noqa: ARG002  (the protocol)
         """Return the judgement raised to REQUIRE_APPROVAL."""
         return evolve(judgement, verdict=Verdict.REQUIRE_APPROVAL)
 

@@ -231,7 +231,7 @@ async def test_a_sub_agent_that_waits_for_a_person(call: str) -> None:
         assert (answer.status, len(answer.pending)) == (RunStatus.AWAITING_APPROVAL, 1)
         assert (await result_of(app)).code == "SUB_AGENT_WAITS"
         await app.approvals.approve(answer.pending[0], by="ana")
-        while (answer := await app.resume(answer.run_id)).status is RunStatus.AWAITING_APPROVAL:  # noqa: ASYNC110
+        while (answer := await app.resume(answer.run_id)).status is RunStatus.AWAITING_APPROVAL:  # noqa: ASYNC110  (it is the turn that goes on)
             await asyncio.sleep(0.01)
         assert (answer.status, answer.text) == (RunStatus.COMPLETED, "All done.")
         rows = await app.store.read(lambda conn: load_rows(conn, "c"))
@@ -248,7 +248,7 @@ async def test_cancelling_a_run_ends_what_waits_below() -> None:
         assert await app.cancel(answer.run_id)
         assert (await app.resume(answer.run_id)).status is RunStatus.CANCELLED
         statuses = select(run.c.status).where(run.c.agent == "kid")
-        while await app.store.read(lambda conn: conn.execute(statuses).scalar_one()) != "cancelled":  # noqa: ASYNC110
+        while await app.store.read(lambda conn: conn.execute(statuses).scalar_one()) != "cancelled":  # noqa: ASYNC110  (it ends by itself)
             await asyncio.sleep(0.01)
 
 

@@ -85,7 +85,7 @@ class Types:
         return [self.kind]
 
 
-def agent(kind: Scripted, *lines: Any, type: str = "scripted", limits: Limits = Limits()) -> Agent:  # noqa: A002, B008
+def agent(kind: Scripted, *lines: Any, type: str = "scripted", limits: Limits = Limits()) -> Agent:  # noqa: A002, B008  (the setting's name; frozen)
     return Agent(
         model=ScriptedModel(list(lines)), actions=[ping], plugins=[Types(kind)], limits=limits, type=type
     )
@@ -147,7 +147,7 @@ async def test_a_model_does_not_reach_the_types_own_actions() -> None:
     lines = [wakeful.testing.say(calls=["secret_way", "ping"]), "Done."]
     given, _, _ = await answer(agent(kind, *lines))
     assert given.text == "Done."
-    assert [did.result.code for did in kind.told[1].did] == ["UNKNOWN_TOOL", "SUCCESS"]  # type: ignore[union-attr]
+    assert [did.result.code for did in kind.told[1].did] == ["UNKNOWN_TOOL", "SUCCESS"]  # type: ignore[union-attr]  # a Step, and no None
 
 
 async def test_limits_hold_for_steps_without_a_model() -> None:

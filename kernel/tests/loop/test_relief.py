@@ -175,7 +175,7 @@ def test_another_process_sends_the_same_and_without_the_plugin_everything_is_who
         first = await turn([say(calls=[("tell", {"size": 9_000})]), "Done."], [Shortening()], 0)
         second = await turn(["Again."], [Shortening()], 1)
         third = await turn(["Whole."], [], 2)
-        return tuple(model.requests[-1].canonical() for model in (first, second, third))  # type: ignore[return-value]
+        return tuple(model.requests[-1].canonical() for model in (first, second, third))  # type: ignore[return-value]  # three of them
 
     first, second, third = asyncio.run(play())
     assert '"short"' in first

@@ -129,9 +129,9 @@ def test_a_failed_model_call_fails_the_run_with_its_class(run_turn: Turn, store:
     [
         (ZeroDivisionError("division by zero"), "unknown: the provider 'scripted' raised ZeroDivisionError"),
         (TimeoutError("read timed out"), "timeout: "),
-        (Reply((object(),)), "unknown: the provider 'scripted'"),  # type: ignore[arg-type]
-        (Reply("no items"), "unknown: the provider 'scripted'"),  # type: ignore[arg-type]
-        (Reply((Call(1, "ping", {}),)), "unknown: the provider 'scripted'"),  # type: ignore[arg-type]
+        (Reply((object(),)), "unknown: the provider 'scripted'"),  # type: ignore[arg-type]  # wrong on purpose
+        (Reply("no items"), "unknown: the provider 'scripted'"),  # type: ignore[arg-type]  # wrong on purpose
+        (Reply((Call(1, "ping", {}),)), "unknown: the provider 'scripted'"),  # type: ignore[arg-type]  # wrong on purpose
     ],
 )
 def test_a_provider_that_breaks_fails_the_run_and_nothing_else(

@@ -64,7 +64,7 @@ def test_narrower_results_and_wider_arguments_are_no_drift() -> None:
 
         @hookimpl
         def policy_verdict(self, earlier: Sequence[Any]) -> Judgement:
-            return Judgement(0)  # type: ignore[arg-type]
+            return Judgement(0)  # type: ignore[arg-type]  # wrong on purpose
 
         @hookimpl
         async def turn_ended(self, run: Run, answer: Answer) -> None: ...

@@ -241,7 +241,7 @@ def test_equal_instances_are_two_plugins_under_two_names() -> None:
 
     same = Rules("x")
     plugins = AgentPlugins({"a": Rules("x"), "b": Rules("x"), "c": same, "d": same})
-    fragments, failures = plugins.state(None)  # type: ignore[arg-type]
+    fragments, failures = plugins.state(None)  # type: ignore[arg-type]  # no run is needed
     assert len(fragments) == 4
     assert failures == ()
 
@@ -260,4 +260,4 @@ def test_static_and_class_methods_can_be_hooks() -> None:
 
     plugins = AgentPlugins({"mine": Plain()})
     assert plugins.sections(VIEW) == (Section("static", 1, "desk"),)
-    assert plugins.state(None)[0] == (Fragment("class", 1, "Plain"),)  # type: ignore[arg-type]
+    assert plugins.state(None)[0] == (Fragment("class", 1, "Plain"),)  # type: ignore[arg-type]  # no run is needed

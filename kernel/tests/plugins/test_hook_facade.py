@@ -114,8 +114,8 @@ def test_a_generator_that_fails_half_way_is_a_failure_of_its_plugin() -> None:
         (Section("a", 1, "b"), "expected a sequence of Section, got an object of type Section"),
         (["text"], "expected a sequence of Section, but item 0: expected a Section, got the str 'text'"),
         ([Section], "item 0: expected a Section, got the class Section; return an instance"),
-        ([Section("a", 1, None)], "item 0: Section.text: expected str, got None"),  # type: ignore[arg-type]
-        ([Section("a", "1", "t")], "item 0: Section.order: expected int, got the str '1'"),  # type: ignore[arg-type]
+        ([Section("a", 1, None)], "item 0: Section.text: expected str, got None"),  # type: ignore[arg-type]  # wrong on purpose
+        ([Section("a", "1", "t")], "item 0: Section.order: expected int, got the str '1'"),  # type: ignore[arg-type]  # wrong on purpose
         ([Section("a", True, "t")], "item 0: Section.order: expected int, got True"),
     ],
 )
@@ -171,7 +171,7 @@ def test_an_interrupt_is_never_swallowed() -> None:
     ):
         for interrupt in (KeyboardInterrupt(), asyncio.CancelledError()):
             with pytest.raises(type(interrupt)):
-                ask(AgentPlugins({"mine": plugin(**{hook: interrupt})}), VIEW)  # type: ignore[arg-type]
+                ask(AgentPlugins({"mine": plugin(**{hook: interrupt})}), VIEW)  # type: ignore[arg-type]  # hooks by name
     plugins = AgentPlugins({"mine": plugin(policy_verdict=KeyboardInterrupt())})
     with pytest.raises(KeyboardInterrupt):
         plugins.verdicts(RUN, PROPOSAL, ACTION, ())

@@ -134,7 +134,7 @@ def test_every_verdict_is_kept_with_the_true_name_of_its_plugin() -> None:
         (KeyError("rules"), "plugin 'mine' failed in policy_verdict: KeyError: 'rules'"),
         (Verdict.ALLOW, "expected a Judgement, got the Verdict"),
         (True, "expected a Judgement, got True"),
-        (Judgement("allow"), "Judgement.verdict: expected Verdict, got the str 'allow'"),  # type: ignore[arg-type]
+        (Judgement("allow"), "Judgement.verdict: expected Verdict, got the str 'allow'"),  # type: ignore[arg-type]  # wrong on purpose
     ],
 )
 def test_a_judge_that_fails_denies(answer: Any, told: str) -> None:

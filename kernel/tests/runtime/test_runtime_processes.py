@@ -44,7 +44,7 @@ async def queue(url: str) -> AsyncIterator[Store]:
         f"CREATE TABLE trace (id {serial}, item TEXT, key TEXT, who TEXT, what TEXT)",
         "CREATE TABLE inside (key TEXT PRIMARY KEY)",
     ):
-        await store.write(lambda conn, table=table: conn.execute(text(table)) and None)  # type: ignore[misc]
+        await store.write(lambda conn, table=table: conn.execute(text(table)) and None)  # type: ignore[misc]  # only its end counts
     yield store
     await store.close()
 

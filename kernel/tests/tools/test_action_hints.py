@@ -88,7 +88,7 @@ async def loaded(hint: Any, value: Json) -> Any:
     act = action(take)
     args = check_arguments(act, json.dumps({"value": value}))
     assert isinstance(args, dict), args
-    result = await act.run(args, None)  # type: ignore[arg-type]
+    result = await act.run(args, None)  # type: ignore[arg-type]  # no context is needed
     assert result.success, result
     return got[0]
 
@@ -204,7 +204,7 @@ async def test_a_decimal_keeps_every_digit_the_model_wrote() -> None:
 
     args = check_arguments(pay, '{"amount": 0.12345678901234567890123}')
     assert isinstance(args, dict)
-    await pay.run(args, None)  # type: ignore[arg-type]
+    await pay.run(args, None)  # type: ignore[arg-type]  # no context is needed
     assert got == [Decimal("0.12345678901234567890123")]
 
 

@@ -74,7 +74,7 @@ async def test_a_catalogue_entry_becomes_an_action() -> None:
     assert [code.success for code in act.result_codes] == [True, True, True, True, False, False]
     args = check_arguments(act, '{"Path": "/", "Limit": 5, "Options": "{\\"a\\": 1}"}')
     assert isinstance(args, dict)
-    assert (await act.run(args, None)).outputs == {"Path": "/", "Limit": 5, "Options": {"a": 1}}  # type: ignore[arg-type]
+    assert (await act.run(args, None)).outputs == {"Path": "/", "Limit": 5, "Options": {"a": 1}}  # type: ignore[arg-type]  # no context is needed
 
 
 @pytest.mark.parametrize(

@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 def variadic(*names: str) -> None: ...
 def keywords(**names: str) -> None: ...
 def positional(name: str, /) -> None: ...
-def bare(name) -> None: ...  # type: ignore[no-untyped-def]  # noqa: ANN001
+def bare(name) -> None: ...  # type: ignore[no-untyped-def]  # noqa: ANN001  (wrong on purpose)
 def hidden(name: Hidden) -> None: ...
-def missing(name: NoSuchType) -> None: ...  # type: ignore[name-defined]  # noqa: F821
-def implicit(name: int = None) -> None: ...  # type: ignore[assignment]  # noqa: RUF013
-def mistyped(name: int = "x") -> None: ...  # type: ignore[assignment]
+def missing(name: NoSuchType) -> None: ...  # type: ignore[name-defined]  # noqa: F821  (wrong on purpose)
+def implicit(name: int = None) -> None: ...  # type: ignore[assignment]  # noqa: RUF013  (wrong on purpose)
+def mistyped(name: int = "x") -> None: ...  # type: ignore[assignment]  # wrong on purpose
 def truthful(name: int = True) -> None: ...
-def listed(name: list[str] = "abc") -> None: ...  # type: ignore[assignment]
-def outside(name: Literal["red", "blue"] = "green") -> None: ...  # type: ignore[assignment]
+def listed(name: list[str] = "abc") -> None: ...  # type: ignore[assignment]  # wrong on purpose
+def outside(name: Literal["red", "blue"] = "green") -> None: ...  # type: ignore[assignment]  # wrong on purpose
 def endless(name: float = float("nan")) -> None: ...
 
 

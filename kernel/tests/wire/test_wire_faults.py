@@ -194,7 +194,7 @@ async def test_broken_streams_of_openais(
     url, _ = await serve({"replies": [{"text": LONG, "error": {"stream": fault}}]})
     seen: list[Any] = []
     stream = await ask(await gpt(url), stream=True)
-    with pytest.raises(Exception, check=lambda error: type(error).__name__ in expected):  # noqa: B017
+    with pytest.raises(Exception, check=lambda error: type(error).__name__ in expected):  # noqa: B017  (checked by its name)
         await gather(stream, seen)
     assert len(seen) > 2
 

@@ -197,7 +197,7 @@ def _locked(engine: Engine, wait: float) -> Iterator[Connection]:
         if connection.dialect.name == "sqlite":
             with _foreign_keys_off(connection), connection.begin():
                 # The kernel's engine has said BEGIN IMMEDIATE itself; a plain one has not.
-                if not connection.connection.dbapi_connection.in_transaction:  # type: ignore[union-attr]
+                if not connection.connection.dbapi_connection.in_transaction:  # type: ignore[union-attr]  # connected above
                     connection.exec_driver_sql("BEGIN IMMEDIATE")
                 yield connection
         else:

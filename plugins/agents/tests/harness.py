@@ -10,11 +10,11 @@ import sys
 import time
 
 
-def read() -> dict:  # type: ignore[type-arg]
+def read() -> dict:  # type: ignore[type-arg]  # of any JSON
     line = sys.stdin.readline()
     if not line:
         sys.exit(0)
-    return json.loads(line)  # type: ignore[no-any-return]
+    return json.loads(line)  # type: ignore[no-any-return]  # of any JSON
 
 
 def send(**message: object) -> None:

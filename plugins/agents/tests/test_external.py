@@ -41,7 +41,7 @@ async def pay(euros: int) -> str:
     return "paid"
 
 
-def agent(what: str, *, limits: Limits = Limits(), **settings: Any) -> Agent:  # noqa: B008
+def agent(what: str, *, limits: Limits = Limits(), **settings: Any) -> Agent:  # noqa: B008  (frozen)
     command = [sys.executable, str(HARNESS), what]
     return Agent(
         model=ScriptedModel([]),
@@ -56,7 +56,7 @@ def agent(what: str, *, limits: Limits = Limits(), **settings: Any) -> Agent:  #
 async def turn(what: str, **of: Any) -> Answer:
     async with wakeful.open(agent(what, **of)) as app:
         answer = await app.send("agent", "Go")
-        assert app.agents["agent"].type._processes == {}  # type: ignore[attr-defined]  # noqa: SLF001
+        assert app.agents["agent"].type._processes == {}  # type: ignore[attr-defined]  # noqa: SLF001  (nothing is left open)
         return answer
 
 
@@ -157,7 +157,7 @@ async def test_cancelling_the_run_ends_it() -> None:
         kind: Any = app.agents["agent"].type
         while not kind._processes:  # noqa: ASYNC110, SLF001  (until it is there)
             await asyncio.sleep(0.01)
-        (process,) = kind._processes.values()  # noqa: SLF001
+        (process,) = kind._processes.values()  # noqa: SLF001  (to end it)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task

@@ -65,7 +65,7 @@ async def send(app: wakeful.App) -> None:
 
 async def serve(app: wakeful.App) -> None:
     query = select(run.c.status).where(run.c.agent == "agent", run.c.status == "running")
-    while await app.store.read(lambda conn: conn.execute(query).first()) is not None:  # noqa: ASYNC110
+    while await app.store.read(lambda conn: conn.execute(query).first()) is not None:  # noqa: ASYNC110  (this one serves it)
         await asyncio.sleep(0.02)
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import bpe_openai  # type: ignore[import-untyped]
+import bpe_openai  # type: ignore[import-untyped]  # it brings none
 from adapter import action_of
 from attrs import evolve
 
@@ -67,7 +67,7 @@ def declarations(drawn: list[Action], backend: str) -> tuple[int, int]:
     if backend == "none":
         return cost(PlainOffer().open(actions, view).tools), 0
     services: Any = SimpleNamespace(report=print)
-    offer = MultiplexedOffer(MultiplexerSettings(mode="always", backend=backend), services)  # type: ignore[arg-type]
+    offer = MultiplexedOffer(MultiplexerSettings(mode="always", backend=backend), services)  # type: ignore[arg-type]  # only what it asks for
     own = {action.tool_name: action for action in offer.actions()}
     offered = offer.open({**actions, **own}, view)
     return cost(offered.tools), sum(count(section.text) for section in offered.sections)

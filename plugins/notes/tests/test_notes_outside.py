@@ -37,7 +37,7 @@ def test_an_argument_that_is_taken_from_outside_text_taints_the_note(desk: Desk)
         return "clean"
 
     desk.actions = [get_inbox, nothing]
-    turn = desk.turn(["get_inbox"], [remember({"$from": "conversation[3]"})])  # type: ignore[arg-type]
+    turn = desk.turn(["get_inbox"], [remember({"$from": "conversation[3]"})])  # type: ignore[arg-type]  # a reference in place of a text
     assert turn.calls[1].result.code == "SUCCESS_PENDING", turn.calls[1].text
     assert [row["status"] for row in desk.rows()] == ["pending"]
 

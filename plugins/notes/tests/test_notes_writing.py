@@ -21,7 +21,7 @@ def small(**settings: int) -> list[object]:
         name = "notes"
 
         def __init__(self, _: object, services: object) -> None:
-            super().__init__(NotesSettings(**settings), services)  # type: ignore[arg-type]
+            super().__init__(NotesSettings(**settings), services)  # type: ignore[arg-type]  # settings by name
 
     return [Small]
 

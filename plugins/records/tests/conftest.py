@@ -100,7 +100,7 @@ async def desk_for(shop: Path) -> AsyncIterator[Callable[..., Desk]]:
     made: list[Records] = []
 
     def build(**settings: Any) -> Desk:
-        plugin = Records(RecordsSettings(**{"url": "sqlite:///shop.db"} | settings), Services(shop.parent))  # type: ignore[arg-type]
+        plugin = Records(RecordsSettings(**{"url": "sqlite:///shop.db"} | settings), Services(shop.parent))  # type: ignore[arg-type]  # settings by name
         made.append(plugin)
         return Desk(plugin)
 

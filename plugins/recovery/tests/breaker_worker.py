@@ -84,7 +84,7 @@ async def main(folder: Path) -> None:
         answer = await (app.resume(left) if left else app.send("agent", "Go", conversation="c"))
         codes = select(action_call.c.code).order_by(action_call.c.step)
         found = await app.store.read(lambda conn: list(conn.execute(codes).scalars()))
-    print(json.dumps({"text": answer.text, "codes": found}), flush=True)  # noqa: T201
+    print(json.dumps({"text": answer.text, "codes": found}), flush=True)  # noqa: T201  (read by the test)
 
 
 if __name__ == "__main__":

@@ -102,7 +102,7 @@ def ask() -> Callable[..., Request]:
 
     def build(*items: object, system: tuple[str, ...] = DESK, tools: tuple[Tool, ...] = (QUERY,)) -> Request:
         said = [Text("user", item) if isinstance(item, str) else item for item in items]
-        return Request("replay:any.jsonl", tools, system, tuple(said))  # type: ignore[arg-type]
+        return Request("replay:any.jsonl", tools, system, tuple(said))  # type: ignore[arg-type]  # said in short forms
 
     return build
 

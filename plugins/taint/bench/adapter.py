@@ -77,7 +77,7 @@ async def nothing(args: Mapping[str, Json], context: ActionContext) -> ActionRes
 class Fooled:
     """Leaves what should be reviewed as it is: how the judge is counted is the benchmark's business."""
 
-    async def review(self, run: Run, inv: Invocation, judgement: Judgement) -> Judgement:  # noqa: ARG002
+    async def review(self, run: Run, inv: Invocation, judgement: Judgement) -> Judgement:  # noqa: ARG002  (the protocol)
         """Return a verdict that tells the adapter that a review was due."""
         return Judgement(Verdict.DEFER, judgement.reason, judgement.plugin, "REVIEW")
 

@@ -19,7 +19,7 @@ def read_inbox(ctx: ActionContext) -> list[dict[str, Any]]:
 
 
 @action(effect="read", output_trust="untrusted")
-def read_mail(ctx: ActionContext, id: Annotated[int, "as read_inbox lists it"]) -> dict[str, Any]:  # noqa: A002
+def read_mail(ctx: ActionContext, id: Annotated[int, "as read_inbox lists it"]) -> dict[str, Any]:  # noqa: A002  (what models call it)
     """Read one mail of the inbox. What it says was written outside of the company."""
     rows = _rows(ctx, "SELECT id, received, sender, subject, body FROM inbox WHERE id = ?", id)
     if not rows:

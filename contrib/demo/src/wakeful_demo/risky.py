@@ -11,7 +11,7 @@ from wakeful_demo.office import DATABASE
 
 
 @action(effect="write", output_trust="trusted")
-def delete_mail(ctx: ActionContext, id: Annotated[int, Param(role="object")]) -> str:  # noqa: A002
+def delete_mail(ctx: ActionContext, id: Annotated[int, Param(role="object")]) -> str:  # noqa: A002  (what models call it)
     """Delete a mail of the inbox."""
     _write(ctx, "DELETE FROM inbox WHERE id = ?", id)
     return "deleted"

@@ -32,7 +32,7 @@ class Mcp:
 
     def __init__(self, settings: McpSettings, services: Services, application: Mcp | None = None) -> None:
         self._settings, self._services = settings, services
-        self._hub: Hub = Hub(services.clock) if application is None else application._hub  # noqa: SLF001
+        self._hub: Hub = Hub(services.clock) if application is None else application._hub  # noqa: SLF001  (its own class)
 
     @hookimpl
     def tool_actions(self) -> Sequence[Action]:

@@ -102,7 +102,7 @@ class Server:
             except LostError as error:
                 if not again:
                     raise DownError(self._masked(str(error))) from error
-        raise AssertionError  # pragma: no cover
+        raise AssertionError  # pragma: no cover  (every branch above leaves)
 
     async def _connected(self) -> Connection:
         connection = self._connection

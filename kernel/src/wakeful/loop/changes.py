@@ -137,7 +137,7 @@ def catalogue(known: Mapping[str, Action], run: Run, find: Find) -> Mapping[str,
 
 
 def _refusing(action: Action) -> Action:
-    async def refuse(args: Mapping[str, Json], ctx: ActionContext) -> ActionResult:  # noqa: ARG001
+    async def refuse(args: Mapping[str, Json], ctx: ActionContext) -> ActionResult:  # noqa: ARG001  (as actions are called)
         return taken_away(action.tool_name)
 
     return evolve(action, run=refuse, effect=Effect.READ)

@@ -66,7 +66,7 @@ async def _outcome(
         if stopping():
             raise
         result = ActionResult(success=False, code="ERROR", message=f"{type(error).__name__}: it gave up")
-    except (Exception, SystemExit, KeyboardInterrupt) as error:  # noqa: BLE001
+    except (Exception, SystemExit, KeyboardInterrupt) as error:  # noqa: BLE001  (whatever an action raises, the run goes on)
         # An action may raise anything, sys.exit() included; the model is told and the program goes on.
         log.warning("action %s failed\n%s", action.tool_name, redactor.text(traceback.format_exc()))
         result = ActionResult(success=False, code="ERROR", message=f"{type(error).__name__}: {error}"[:1000])

@@ -141,7 +141,7 @@ class Inner:
         )
         while True:
             beyond = query.where(a.inner > last)
-            rows = await self.live.store.read(lambda conn: conn.execute(beyond).mappings().all())  # noqa: B023
+            rows = await self.live.store.read(lambda conn: conn.execute(beyond).mappings().all())  # noqa: B023  (awaited at once)
             for row in rows:
                 result = await load_raw(self.live.store, dict(row))
                 yield Called(row["inner"], row["action"], json.loads(row["args"]), result)

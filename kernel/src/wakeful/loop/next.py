@@ -39,7 +39,7 @@ class LoopType:
 
     name: str = "loop"
 
-    def problems(self, agent: AgentView, actions: Mapping[str, Action]) -> Sequence[Problem]:  # noqa: ARG002
+    def problems(self, agent: AgentView, actions: Mapping[str, Action]) -> Sequence[Problem]:  # noqa: ARG002  (the protocol)
         """Nothing can be wrong."""
         return ()
 

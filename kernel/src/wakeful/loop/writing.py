@@ -102,7 +102,7 @@ class Writing:
             written, self._written = self._written, None
             try:
                 run = self.live.run
-                await self.live.store.write(lambda conn: batch.write(conn, run), durable=batch.durable)  # noqa: B023
+                await self.live.store.write(lambda conn: batch.write(conn, run), durable=batch.durable)  # noqa: B023  (awaited at once)
                 written.set_result(None)
             except Exception as error:  # noqa: BLE001  (handed on)
                 written.set_exception(error)

@@ -161,7 +161,7 @@ def _compile(statement: Statement, dialect: Dialect) -> _Compiled:
             defaults[column.key] = getattr(column.default, "arg", None)
     returned = list(statement.exported_columns)
     keys = [column.key or "" for column in returned]
-    row: Any = namedtuple("row", keys, rename=True)  # type: ignore[misc]  # noqa: PYI024
+    row: Any = namedtuple("row", keys, rename=True)  # type: ignore[misc]  # noqa: PYI024  (made from names)
     return _Compiled(
         text=str(compiled),
         places=tuple(compiled.positiontup or ()) if compiled.positional else None,

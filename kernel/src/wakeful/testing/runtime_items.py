@@ -83,12 +83,12 @@ class ItemChecks(RuntimeChecks):
         names = [f"i{number}" for number in range(12)]
         for name in names:
             await runtime.submit(world.item(name, wait=True))
-        await world.until(lambda: len(world.starts) == 3, "as many start as there is room for")  # noqa: PLR2004
+        await world.until(lambda: len(world.starts) == 3, "as many start as there is room for")  # noqa: PLR2004  (as many as may run at once)
         for name in names:
             world.release(name)
         for name in names:
             await world.at(runtime, name, S.DONE)
-        assert world.most_at_once == 3  # noqa: PLR2004
+        assert world.most_at_once == 3  # noqa: PLR2004  (same)
 
     @check
     async def test_unknown_kinds_wait_for_who_knows_them(self, world: World) -> None:

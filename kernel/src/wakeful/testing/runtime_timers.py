@@ -94,7 +94,7 @@ class LeaseChecks(RuntimeChecks):
         assert await other.status("a") is S.RUNNING
         world.release("a", 2)
         await world.at(other, "a", S.DONE)
-        assert len(world.started("a")) == 2  # noqa: PLR2004
+        assert len(world.started("a")) == 2  # noqa: PLR2004  (twice)
         # The first one's handler was still there: nobody can take that back, only keep it from writing.
         world.overlaps.remove("a")
 

@@ -95,7 +95,7 @@ def _number(text: str) -> float:
     if math.isinf(value):
         raise Refused(f"are not valid JSON: the number {text[:40]} is out of range")
     # A number of very many digits is never exact; comparing it would only cost time.
-    if len(text) <= 64 and Decimal(text) == Decimal(repr(value)):  # noqa: PLR2004
+    if len(text) <= 64 and Decimal(text) == Decimal(repr(value)):  # noqa: PLR2004  (digits; see above)
         return value
     written = Written(value)
     written.text = text

@@ -150,7 +150,7 @@ def _invalid(error: Any, path: list[Any]) -> Finding:
         options = tuple(kind.options)
         texts = [option for option in options if isinstance(option, str)]
         close = near(value, texts) if isinstance(value, str) else ()
-        listed = ", ".join(_echo(option) for option in options[:12]) + (", …" if len(options) > 12 else "")  # noqa: PLR2004
+        listed = ", ".join(_echo(option) for option in options[:12]) + (", …" if len(options) > 12 else "")  # noqa: PLR2004  (fits a message)
         return Finding(
             "INVALID_ARGUMENT",
             InvalidParam(where, f"must be one of {listed}, not {_echo(value)}", "", options[:_KEPT]),

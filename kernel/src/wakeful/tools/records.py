@@ -104,7 +104,7 @@ def _members(cls: type[Any], place: Place) -> Iterator[Member]:
 def _attrs_member(item: attrs.Attribute[Any], hint: Any, text: str) -> Member:
     name = item.alias or item.name
     required = item.default is attrs.NOTHING
-    plain = not required and not isinstance(item.default, attrs.Factory)  # type: ignore[arg-type]
+    plain = not required and not isinstance(item.default, attrs.Factory)  # type: ignore[arg-type]  # attrs types it as a function
     text = str(item.metadata.get("description", text))
     return Member(name, name, hint, required, item.default if plain else _UNSET, text)
 

@@ -161,7 +161,7 @@ class Clients:
 
 def _load() -> None:
     import anthropic  # noqa: F401  (for its effect: later imports are free)
-    import genai_prices  # noqa: F401
+    import genai_prices  # noqa: F401  (same)
 
 
 def _made(connection: Connection) -> AsyncAnthropic:

@@ -65,7 +65,7 @@ class AnthropicModel:
     streams: bool
     whole_tokens: int
 
-    async def complete(self, request: Request, conversation: str, emit: Emit | None = None) -> Reply:  # noqa: ARG002
+    async def complete(self, request: Request, conversation: str, emit: Emit | None = None) -> Reply:  # noqa: ARG002  (the protocol)
         """Ask once; see :class:`wakeful.types.Model`.
 
         Raises:

@@ -48,7 +48,7 @@ class AnthropicProvider:
         self._settings, self._services = settings, services
         self._reported: set[str] = set()
 
-    def bind(self, model: str, settings: Json, resolve: Callable[[str], Model]) -> Model:  # noqa: ARG002
+    def bind(self, model: str, settings: Json, resolve: Callable[[str], Model]) -> Model:  # noqa: ARG002  (the protocol)
         """Return a model; see :class:`wakeful.types.Provider`. Nothing is connected, nor the SDK imported.
 
         Raises:

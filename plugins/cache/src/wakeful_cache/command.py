@@ -27,7 +27,8 @@ def cache(
         Path | None, typer.Option(metavar="PATH", help="Draw the requests into this file.")
     ] = None,
     file: File = DEFAULT_FILE,
-    json: AsJson = False,  # noqa: FBT002  (a flag of the command line)
+    *,
+    json: AsJson = False,
 ) -> int:
     """Show what each request read from the provider's cache, and what broke its prefix."""
     from wakeful.cli.records import read

@@ -104,7 +104,7 @@ _REMEMBERED = 65_536
 @cache
 def _stemmer() -> Any:
     # Late: an agent that never searches needs none. It is a C extension without stubs.
-    import Stemmer  # type: ignore[import-not-found]
+    import Stemmer  # type: ignore[import-not-found]  # it brings no types
 
     return Stemmer.Stemmer("english")
 
@@ -112,7 +112,7 @@ def _stemmer() -> Any:
 @lru_cache(_REMEMBERED)
 def stem(word: str) -> str:
     """Return the stem of a lower-case word; one of another script than Latin stays as it is."""
-    return str(_stemmer().stemWord(word)) if word.isascii() and len(word) <= 40 else word[:40]  # noqa: PLR2004
+    return str(_stemmer().stemWord(word)) if word.isascii() and len(word) <= 40 else word[:40]  # noqa: PLR2004  (no word is longer)
 
 
 def raw_words(text: str) -> list[str]:

@@ -31,9 +31,10 @@ Own = Annotated[
 def list_(
     agent: Annotated[str, typer.Option("--agent", "-a", metavar="NAME", help="Only of this agent.")] = "",
     user: Annotated[str, typer.Option("--user", "-u", metavar="NAME", help="Only about this user.")] = "",
-    everything: Everything = False,  # noqa: FBT002  # typer's way
+    *,
+    everything: Everything = False,
     file: File = DEFAULT_FILE,
-    json: AsJson = False,  # noqa: FBT002  # (same)
+    json: AsJson = False,
 ) -> int:
     """List notes: what is read back, and what waits for a person."""
     from wakeful_notes.people import list_notes
@@ -42,7 +43,7 @@ def list_(
 
 
 @app.command()
-def show(note: Id, file: File = DEFAULT_FILE, json: AsJson = False) -> int:  # noqa: FBT002  # (same)
+def show(note: Id, *, file: File = DEFAULT_FILE, json: AsJson = False) -> int:
     """Show a note and where it came from."""
     from wakeful_notes.people import show_note
 
@@ -53,9 +54,10 @@ def show(note: Id, file: File = DEFAULT_FILE, json: AsJson = False) -> int:  # n
 def confirm(
     note: Id,
     by: By = "",
-    own: Own = False,  # noqa: FBT002  # (same)
+    *,
+    own: Own = False,
     file: File = DEFAULT_FILE,
-    json: AsJson = False,  # noqa: FBT002  # (same)
+    json: AsJson = False,
 ) -> int:
     """Confirm a note: it is read back from the next turn on, until somebody drops it."""
     from wakeful_notes.people import confirm_note
@@ -64,7 +66,7 @@ def confirm(
 
 
 @app.command()
-def drop(note: Id, by: By = "", file: File = DEFAULT_FILE, json: AsJson = False) -> int:  # noqa: FBT002  # (same)
+def drop(note: Id, by: By = "", *, file: File = DEFAULT_FILE, json: AsJson = False) -> int:
     """Drop a note: it is never read back again."""
     from wakeful_notes.people import drop_note
 

@@ -62,7 +62,7 @@ class OpenAIProvider:
         self._settings, self._services = settings, services
         self._told: set[str] = set()
 
-    def bind(self, model: str, settings: Json, resolve: Callable[[str], Model]) -> Model:  # noqa: ARG002
+    def bind(self, model: str, settings: Json, resolve: Callable[[str], Model]) -> Model:  # noqa: ARG002  (the protocol)
         """Return the model; see :class:`wakeful.types.Provider`.
 
         Raises:

@@ -104,7 +104,7 @@ class Prices:
 
     def load(self) -> None:
         """Read the price list; takes half a second the first time."""
-        import genai_prices  # noqa: F401
+        import genai_prices  # noqa: F401  (for its effect: later imports are free)
 
     def priced(self, usage: Usage, now: datetime) -> Usage:
         """Return ``usage`` with its cost in US dollars, None where no price is known."""

@@ -21,7 +21,7 @@ Tainted = Annotated[bool, typer.Option("--tainted", help="As if the run had read
 
 
 @app.command("list")
-def list_(agent: AgentName, file: File = DEFAULT_FILE, json: AsJson = False) -> int:  # noqa: FBT002  (a flag)
+def list_(agent: AgentName, *, file: File = DEFAULT_FILE, json: AsJson = False) -> int:
     """List the rules of an agent, the most specific first, with those that people have added."""
     from wakeful_policy.people import list_rules
 
@@ -34,7 +34,8 @@ def remove(
     rule: Annotated[str, typer.Argument(metavar="RULE", help="Name of an added rule, such as `added-1`.")],
     person: Annotated[str, typer.Option("--as", metavar="NAME", help="Who; default: who is logged in.")] = "",
     file: File = DEFAULT_FILE,
-    json: AsJson = False,  # noqa: FBT002  (a flag)
+    *,
+    json: AsJson = False,
 ) -> int:
     """Take back a rule that somebody has added with a decision."""
     from wakeful_policy.people import remove_rule
@@ -48,13 +49,14 @@ def explain(
     action: Annotated[str, typer.Argument(metavar="ACTION", help="Name of the action.")],
     args: Annotated[str, typer.Option("--args", metavar="JSON", help="Arguments of the call.")] = "{}",
     words: Annotated[str, typer.Option("--words", metavar="TEXT", help="What the user said.")] = "",
-    tainted: Tainted = False,  # noqa: FBT002  (a flag)
+    *,
+    tainted: Tainted = False,
     at: Annotated[
         str,
         typer.Option("--at", metavar="TIME", help="When, such as `2026-03-04T12:00` (UTC); default: now."),
     ] = "",
     file: File = DEFAULT_FILE,
-    json: AsJson = False,  # noqa: FBT002  (a flag)
+    json: AsJson = False,
 ) -> int:
     """Say what would become of a call: which rule, which plugin, which verdict, why."""
     from wakeful_policy.people import Asked, explain_call
@@ -66,7 +68,8 @@ def explain(
 def check(
     cases: Annotated[Path, typer.Argument(metavar="CASES", help="A TOML file with [[case]] tables.")],
     file: File = DEFAULT_FILE,
-    json: AsJson = False,  # noqa: FBT002  (a flag)
+    *,
+    json: AsJson = False,
 ) -> int:
     """Check a table of cases; 1 if one of them gets another verdict."""
     from wakeful_policy.cases import check_cases

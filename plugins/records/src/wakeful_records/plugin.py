@@ -157,7 +157,8 @@ class Records:
         filters: Annotated[list[Filter] | None, Param("all must hold", role="value")] = None,
         text: Annotated[str, Param("found in any text column, case ignored", role="value")] = "",
         order_by: Annotated[str, Param("column to sort by; the key when empty")] = "",
-        descending: Annotated[bool, Param("largest first")] = False,  # noqa: FBT002  # declared to models by name
+        *,
+        descending: Annotated[bool, Param("largest first")] = False,
         limit: Annotated[int, Param("most records to return")] = 20,
         offset: Annotated[int, Param("records to skip, as a result's next_offset says")] = 0,
     ) -> ActionResult:

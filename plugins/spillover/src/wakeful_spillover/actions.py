@@ -87,7 +87,8 @@ class Questions:
         ctx: ActionContext,
         handle: Handle,
         path: Annotated[str, Param("JSONPath, e.g. $.items[?@.price > 10].name")] = "$",
-        keys: Annotated[bool, Param("list keys instead of values")] = False,  # noqa: FBT002  # declared by name
+        *,
+        keys: Annotated[bool, Param("list keys instead of values")] = False,
         search: Annotated[str, Param("pattern (RE2) to find in keys and values below the path")] = "",
         iterate: Annotated[list[str] | None, Param("paths inside each thing found, a column each")] = None,
         start: Start = 1,
@@ -109,8 +110,9 @@ class Questions:
         ctx: ActionContext,
         handle: Handle,
         pattern: Annotated[str, Param("lines that match (RE2); empty: lines by number")] = "",
-        literal: Annotated[bool, Param("find the pattern as it stands")] = False,  # noqa: FBT002  # declared by name
-        ignore_case: Annotated[bool, Param("whether case does not matter")] = True,  # noqa: FBT002  # (same)
+        *,
+        literal: Annotated[bool, Param("find the pattern as it stands")] = False,
+        ignore_case: Annotated[bool, Param("whether case does not matter")] = True,
         context: Annotated[int, Param("lines around each match")] = 0,
         start: Annotated[int, Param("first match or line, from 1; negative: so many lines from the end")] = 1,
         limit: Annotated[int, Param("most matches or lines")] = 50,

@@ -22,7 +22,7 @@ Handle = Annotated[str, typer.Argument(metavar="HANDLE", help="Handle of the art
 
 
 @app.command("list")
-def list_(conversation: Thread, file: File = DEFAULT_FILE, json: AsJson = False) -> int:  # noqa: FBT002  # typer's way
+def list_(conversation: Thread, *, file: File = DEFAULT_FILE, json: AsJson = False) -> int:
     """List the artifacts of a conversation."""
     from wakeful_spillover.people import list_artifacts
 
@@ -30,7 +30,7 @@ def list_(conversation: Thread, file: File = DEFAULT_FILE, json: AsJson = False)
 
 
 @app.command()
-def show(conversation: Thread, handle: Handle, file: File = DEFAULT_FILE, json: AsJson = False) -> int:  # noqa: FBT002  # (same)
+def show(conversation: Thread, handle: Handle, *, file: File = DEFAULT_FILE, json: AsJson = False) -> int:
     """Say what an artifact is and show its beginning."""
     from wakeful_spillover.people import show_artifact
 
@@ -38,14 +38,15 @@ def show(conversation: Thread, handle: Handle, file: File = DEFAULT_FILE, json: 
 
 
 @app.command()
-def query(  # noqa: PLR0913, PLR0917  # an option of a command is a parameter of its function
+def query(  # noqa: PLR0913  # an option of a command is a parameter of its function
     conversation: Thread,
     handle: Handle,
     where: Annotated[
         list[str] | None,
         typer.Option("--where", metavar="CONDITION", help="E.g. 'amount gt 50000'; may be given again."),
     ] = None,
-    any_: Annotated[bool, typer.Option("--any", help="Any condition is enough.")] = False,  # noqa: FBT002  # (same)
+    *,
+    any_: Annotated[bool, typer.Option("--any", help="Any condition is enough.")] = False,
     columns: Annotated[str, typer.Option("--columns", metavar="NAMES", help="Separated by commas.")] = "",
     group_by: Annotated[str, typer.Option("--group-by", metavar="NAMES", help="Separated by commas.")] = "",
     aggregate: Annotated[
@@ -61,7 +62,7 @@ def query(  # noqa: PLR0913, PLR0917  # an option of a command is a parameter of
     start: Annotated[int, typer.Option("--start", min=1, help="The first to show.")] = 1,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="How many at most.")] = 50,
     file: File = DEFAULT_FILE,
-    json: AsJson = False,  # noqa: FBT002  # (same)
+    json: AsJson = False,
 ) -> int:
     """Ask what a model can ask: rows of a table, values at a path, lines of a text."""
     from wakeful_spillover.people import query_artifact
@@ -88,9 +89,10 @@ def export(
     conversation: Thread,
     handle: Handle,
     to: Annotated[Path, typer.Argument(metavar="FILE", help="Its ending says how: .csv, .json, .parquet …")],
-    force: Annotated[bool, typer.Option("--force", help="Overwrite a file that is there.")] = False,  # noqa: FBT002  # (same)
+    *,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite a file that is there.")] = False,
     file: File = DEFAULT_FILE,
-    json: AsJson = False,  # noqa: FBT002  # (same)
+    json: AsJson = False,
 ) -> int:
     """Write an artifact to a file."""
     from wakeful_spillover.people import export_artifact

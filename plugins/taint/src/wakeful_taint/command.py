@@ -15,7 +15,8 @@ def taint(
         list[str], typer.Argument(metavar="[reset] CONVERSATION", help="Id of the conversation.")
     ],
     file: File = DEFAULT_FILE,
-    json: AsJson = False,  # noqa: FBT002  (a flag of the command line)
+    *,
+    json: AsJson = False,
 ) -> int:
     """Show what tainted a conversation and what that changed; `reset` starts a clean epoch."""
     from wakeful_taint.people import reset_conversation, show_conversation

@@ -135,6 +135,6 @@ def _objects(text: str) -> int | None:
 def _unfenced(text: str) -> str:
     """Return the text without its first and last line if these are a code fence."""
     lines = text.strip().splitlines()
-    if len(lines) > 2 and lines[0].startswith("```") and lines[-1].strip() == "```":  # noqa: PLR2004
+    if len(lines) > 2 and lines[0].startswith("```") and lines[-1].strip() == "```":  # noqa: PLR2004  (two fences and something between)
         return "\n".join(lines[1:-1])
     return text.strip()

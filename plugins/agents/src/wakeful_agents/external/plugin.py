@@ -93,7 +93,7 @@ class ExternalType:
         if self.settings.url:
             self.service = Service(self.settings.url, self.settings.max_line_bytes)
 
-    def problems(self, agent: AgentView, actions: Mapping[str, Action]) -> Sequence[Problem]:  # noqa: ARG002
+    def problems(self, agent: AgentView, actions: Mapping[str, Action]) -> Sequence[Problem]:  # noqa: ARG002  (the protocol)
         """Return whether no program is named."""
         settings = self.settings
         if settings.url and settings.command:

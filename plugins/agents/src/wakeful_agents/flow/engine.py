@@ -296,7 +296,7 @@ def said(last: Stepped) -> dict[str, Json]:
         raise StepError("the model refused" if last.reply.stop is Stop.REFUSED else "the reply was cut")
     given: dict[str, Json] = {"text": text}
     lines = text.strip().splitlines()
-    fenced = len(lines) > 2 and lines[0].startswith("```") and lines[-1] == "```"  # noqa: PLR2004
+    fenced = len(lines) > 2 and lines[0].startswith("```") and lines[-1] == "```"  # noqa: PLR2004  (two fences and something between)
     with suppress(ValueError):  # only a mapping that takes it fails
         given["json"] = json.loads("\n".join(lines[1:-1]) if fenced else text)
     return given

@@ -91,7 +91,7 @@ class FlowType:
             self._engine = Engine(flow, self._services.files.get, self._waits, self._settings.max_chars)
         return self._engine
 
-    def problems(self, agent: AgentView, actions: Mapping[str, Action]) -> Sequence[Problem]:  # noqa: ARG002
+    def problems(self, agent: AgentView, actions: Mapping[str, Action]) -> Sequence[Problem]:  # noqa: ARG002  (the protocol)
         """Return what in the flow does not fit the agent's actions and sub-agents.
 
         Raises:

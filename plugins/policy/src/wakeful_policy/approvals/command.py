@@ -25,9 +25,10 @@ Rule = Annotated[
 
 @app.command("list")
 def list_(
-    everything: Annotated[bool, typer.Option("--all", help="Decided ones too.")] = False,  # noqa: FBT002  (a flag)
+    *,
+    everything: Annotated[bool, typer.Option("--all", help="Decided ones too.")] = False,
     file: File = DEFAULT_FILE,
-    json: AsJson = False,  # noqa: FBT002  (a flag)
+    json: AsJson = False,
 ) -> int:
     """List what waits: a card for each step, then drafts, then calls whose outcome nobody knows."""
     from wakeful_policy.approvals.cards import list_requests
@@ -36,7 +37,7 @@ def list_(
 
 
 @app.command()
-def show(request: RequestId, file: File = DEFAULT_FILE, json: AsJson = False) -> int:  # noqa: FBT002  (a flag)
+def show(request: RequestId, *, file: File = DEFAULT_FILE, json: AsJson = False) -> int:
     """Show a request: arguments and where they came from, who may decide, attempts that were refused."""
     from wakeful_policy.approvals.cards import show_request
 
@@ -52,7 +53,8 @@ def approve(
     ] = "",
     rule: Rule = "",
     file: File = DEFAULT_FILE,
-    json: AsJson = False,  # noqa: FBT002  (a flag)
+    *,
+    json: AsJson = False,
 ) -> int:
     """Let a held call run, once, and wait for what its run says."""
     from wakeful_policy.approvals.people import approve_request
@@ -66,7 +68,8 @@ def reject(
     person: As = "",
     rule: Rule = "",
     file: File = DEFAULT_FILE,
-    json: AsJson = False,  # noqa: FBT002  (a flag)
+    *,
+    json: AsJson = False,
 ) -> int:
     """Refuse a held call, or drop a draft, and wait for what its run says."""
     from wakeful_policy.approvals.people import reject_request
@@ -80,7 +83,8 @@ def answer(
     text: Annotated[str, typer.Argument(metavar="ANSWER", help="Text, or JSON where it is asked for.")],
     person: As = "",
     file: File = DEFAULT_FILE,
-    json: AsJson = False,  # noqa: FBT002  (a flag)
+    *,
+    json: AsJson = False,
 ) -> int:
     """Answer a question, or say `took_effect` or `did_not` of a call whose outcome nobody knows."""
     from wakeful_policy.approvals.people import answer_request
