@@ -104,6 +104,29 @@ async def test_who_submitted_an_item_and_does_not_start_it_loses_it_soon(world: 
     assert await other.status("b") is WorkStatus.RUNNING
 
 
+async def test_a_process_takes_nothing_from_itself_however_slow_its_database_is(
+    world: World, opened: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runtime = await world.runtime()
+    await runtime.submit(world.item("a", wait=True))
+    await world.until(lambda: world.tried("a", 1), "it starts")
+    write = opened.write
+
+    async def slow(*args: Any, **values: Any) -> Any:
+        done = await write(*args, **values)
+        world.clock.advance(600)  # longer than any lease: what was renewed has run out already
+        return done
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Store, "write", lambda _, *args, **values: slow(*args, **values))
+        for _ in range(200):
+            world.clock.advance(1)
+            await opened.read(lambda conn: None)
+    world.release("a")
+    await world.at(runtime, "a", WorkStatus.DONE)
+    assert len(world.started("a")) == 1
+
+
 async def test_ends_are_remembered_for_a_month_and_dead_letters_for_ever(world: World, opened: Store) -> None:
     runtime = await world.runtime()
     for item in (

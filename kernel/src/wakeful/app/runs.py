@@ -99,7 +99,8 @@ class Runs:
             raise
         finally:
             work.close()  # in case it never began
-            self.tasks.pop(run_id, None)
+            if self.tasks.get(run_id) is task:
+                del self.tasks[run_id]
             self.forsaken.discard(run_id)
 
     def cancel(self, run_id: str) -> bool:
@@ -127,7 +128,8 @@ class Runs:
         try:
             yield
         finally:
-            del self.lives[live.run.id]
+            if self.lives.get(live.run.id) is live:  # and not of who has taken the run over meanwhile
+                del self.lives[live.run.id]
 
     def forsake(self, run_id: str) -> None:
         """Leave a run for another process to finish: nothing more is written here."""

@@ -94,14 +94,20 @@ def holders(conn: Connection) -> list[Holder]:
     return [Holder(*row) for row in conn.execute(s.HOLDERS)]
 
 
-def reap(conn: Connection, lease: Lease, dead: Collection[str] = ()) -> list[str]:
+def reap(conn: Connection, lease: Lease, dead: Collection[str] = (), kept: Collection[str] = ()) -> list[str]:
     """Take items from owners whose lease ran out or who are dead; returns those that are queued again.
 
     The attempt counts. The first one lost is tried again at once, later ones after a pause: perhaps it is
     the item that ends its process. After the most attempts it is given up.
+
+    Args:
+        conn: where.
+        lease: the time, and the most attempts.
+        dead: owners that are known to be dead.
+        kept: ids of items that are left alone.
     """
     again: list[str] = []
-    for row in conn.execute(s.LOST, {"now_": lease.now, "dead_": list(dead)}).all():
+    for row in conn.execute(s.LOST, {"now_": lease.now, "dead_": list(dead), "kept_": list(kept)}).all():
         status, error, not_before = "queued", "its process ended or stalled", None
         if row.status == "cancelling":
             status = "cancelled"

@@ -90,7 +90,9 @@ class Keeper:
         dead = [holder.owner for holder in holders if is_dead(holder.owner)]
         if not dead and all(holder.first >= lease.now for holder in holders):
             return
-        taken = await self.store.write(lambda conn: claims.reap(conn, lease, dead))
+        # What runs here is renewed, however long the last look took: nobody takes it from itself.
+        kept = [held.claimed.item.id for held in self._mine()]
+        taken = await self.store.write(lambda conn: claims.reap(conn, lease, dead, kept))
         if taken:
             log.warning("taken over from processes that ended or stalled: %s", ", ".join(taken))
             self.wake()

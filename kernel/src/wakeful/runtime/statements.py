@@ -124,7 +124,11 @@ HOLDERS = (
 #: Items whose lease ran out or whose owner is dead. A row that is locked is being ended or taken over.
 LOST = (
     select(_c.id, _c.status, _c.attempts)
-    .where(_IS_HELD, or_(_c.lease_until < _NOW, _c.owner.in_(bindparam("dead_", expanding=True))))
+    .where(
+        _IS_HELD,
+        or_(_c.lease_until < _NOW, _c.owner.in_(bindparam("dead_", expanding=True))),
+        _c.id.not_in(bindparam("kept_", expanding=True)),
+    )
     .order_by(_c.id)
     .with_for_update(skip_locked=True)
 )
