@@ -16,7 +16,7 @@ import pytest
 from wakeful.app import Agent
 from wakeful.models.tries import counting
 from wakeful.store.records import get_run
-from wakeful.types import ModelError, RunStatus, Usage
+from wakeful.types import ModelError, RunStatus, TryFailed, Usage
 
 BOTH = pytest.mark.parametrize("api", ["responses", "chat"])
 FAULTS = pytest.mark.parametrize("fault", ["truncate", "bad_json", "error_event"])
@@ -36,15 +36,12 @@ def agent(wire: Any, api: str) -> Agent:
 
 async def turn(app: Any, clock: Any) -> Any:
     """Play a turn whose reply streams; fake time passes in the pauses between tries."""
-
-    async def watched() -> Any:
-        return [event async for event in app.stream("agent", "Hello.")][-1].answer
-
-    running = asyncio.create_task(watched())
-    while not running.done():
-        await asyncio.sleep(0.005)  # for the server, which lives in real time
-        clock.advance(10)
-    answer = await running
+    events = []
+    async for event in app.stream("agent", "Hello."):
+        events.append(event)
+        if isinstance(event, TryFailed):
+            await clock.elapse(event.pause_s)
+    answer = events[-1].answer
     return answer, await app.store.read(partial(get_run, run_id=answer.run_id))
 
 
