@@ -85,6 +85,12 @@ def test_conditions_on_arguments(condition: Condition, value: Json, *, meets: bo
     assert (found.verdict is Verdict.DENY) is meets
 
 
+def test_numbers_beyond_what_a_float_holds_are_compared_too() -> None:
+    deny = rule("deny", args={"x": Condition(above=100)})
+    assert [judged(deny, action=look, x=x).verdict for x in (10**400, str(10**400))] == [Verdict.DENY] * 2
+    assert judged(deny, action=look, x=-(10**400)).verdict is Verdict.ALLOW
+
+
 def test_without_a_rule_only_what_reaches_outside_needs_a_person() -> None:
     assert judged(action=look).verdict is Verdict.ALLOW
     found = judged()

@@ -237,8 +237,8 @@ def _meets(value: Json, condition: Condition) -> bool:
 def _within(value: Json, condition: Condition) -> bool:
     if condition.above is None and condition.below is None:
         return True
-    try:
-        number = float(value)
+    try:  # a whole number is compared as it is: a float may be too small for it
+        number = value if isinstance(value, int) else float(value)
     except (TypeError, ValueError):
         return False
     above = condition.above is None or number > condition.above
