@@ -32,6 +32,7 @@ from wakeful.types import (
     Trust,
     Wait,
     canonical,
+    read_json,
     tool_name,
 )
 from wakeful_agents.flow.expressions import Condition, FlowError, Place, Scope, fill, places, written
@@ -298,7 +299,7 @@ def said(last: Stepped) -> dict[str, Json]:
     lines = text.strip().splitlines()
     fenced = len(lines) > 2 and lines[0].startswith("```") and lines[-1] == "```"  # noqa: PLR2004  (two fences and something between)
     with suppress(ValueError):  # only a mapping that takes it fails
-        given["json"] = json.loads("\n".join(lines[1:-1]) if fenced else text)
+        given["json"] = read_json("\n".join(lines[1:-1]) if fenced else text)
     return given
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Awaitable, Callable
 from getpass import getuser
 from pathlib import Path
@@ -17,7 +16,7 @@ from wakeful.cli.output import note, say, say_json
 from wakeful.cli.run import opened
 from wakeful.store.tables import action_call
 from wakeful.system import SystemClock
-from wakeful.types import Answer, ApprovalRequest, ConfigError, Json, Problem
+from wakeful.types import Answer, ApprovalRequest, ConfigError, Json, Problem, read_json
 from wakeful_policy.approvals.added import checked, stored_rules
 from wakeful_policy.approvals.cards import stored_request
 from wakeful_policy.approvals.tables import load, one
@@ -61,7 +60,7 @@ def answer_request(file: Path, request_id: str, person: str, text: str, *, as_js
     answer: Json = text
     if stored.expected.get("type") != "string":
         try:
-            answer = json.loads(text)
+            answer = read_json(text)
         except ValueError:
             answer = text
 
@@ -122,7 +121,7 @@ def _object(option: str, text: str) -> dict[str, Json] | None:
     if not text:
         return None
     try:
-        value = json.loads(text)
+        value = read_json(text)
     except ValueError as error:
         raise ConfigError([Problem(option, f"no JSON: {error}")]) from None
     if not isinstance(value, dict):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 import unicodedata
 from typing import Final
@@ -11,7 +10,7 @@ from typing import Final
 from attrs import frozen
 
 from wakeful.results.render import nonce
-from wakeful.types import Invocation, Json, Judgement, Reply, Run, Text, canonical
+from wakeful.types import Invocation, Json, Judgement, Reply, Run, Text, canonical, read_json
 
 DECISIONS: Final = ("approve", "escalate", "deny")
 #: Characters of the user's words and of a reason.
@@ -75,7 +74,7 @@ def opinion(reply: Reply) -> Opinion | None:
     if not all(isinstance(item, Text) for item in reply.items):
         return None
     try:
-        found = json.loads("".join(item.text for item in reply.items if isinstance(item, Text)))
+        found = read_json("".join(item.text for item in reply.items if isinstance(item, Text)))
     except ValueError:
         return None
     if not isinstance(found, dict) or found.get("decision") not in DECISIONS:
@@ -83,7 +82,7 @@ def opinion(reply: Reply) -> Opinion | None:
     confidence = found.get("confidence")
     if isinstance(confidence, bool) or not isinstance(confidence, int | float):
         return None
-    if not math.isfinite(confidence) or not 0 <= confidence <= 1:
+    if not 0 <= confidence <= 1:  # nor is NaN
         return None
     reason = " ".join(str(found.get("reason", "")).split())[:REASON_LIMIT]
     return Opinion(found["decision"], float(confidence), reason)
