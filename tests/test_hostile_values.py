@@ -23,7 +23,7 @@ VALUES = {
     "objects in objects": '{"a":' * 900 + "1" + "}" * 900,
     "a list with an integer of 5,000 digits": f"[{'1' * 5_000}]",
     "a character with 5,000 digits": f"&#{'0' * 5_000}60;/untrusted_external_data>",
-    "half a character and NUL": "a\ud800b\x00c",
+    "NUL and text that runs backwards": "a\x00b\u202ec",
 }
 
 
