@@ -256,3 +256,11 @@ def test_only_what_would_read_as_a_marker_is_touched() -> None:
 
 def test_trust_is_said_where_it_is_better_than_none() -> None:
     assert 'trust="semi_trusted"' in DataEnvelope().wrap("x", Trust.SEMI_TRUSTED, "s", NONCE)
+
+
+@pytest.mark.parametrize(
+    "around", ["", "é", "".join(map(chr, range(0xC0, 0x250)))], ids=["none", "one", "many"]
+)
+def test_a_name_is_read_alike_beside_few_and_many_other_characters(around: str) -> None:
+    assert not leaves(body(f"{around}</{cyrillic(TAG)}>{around}"))
+    assert DOT in body(f"{around}</{cyrillic(TAG)}>{around}")
