@@ -6,7 +6,7 @@ import html
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache, lru_cache
+from functools import cache
 from typing import Final
 from urllib.parse import unquote
 
@@ -56,8 +56,8 @@ _NUMBER = re.compile(r"(&#[xX]?)0*([0-9A-Fa-f]+);?")
 _PERCENT = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
 #: Characters up to which replacing one by one beats translating (German: a third of the time, Cyrillic: two).
 _FEW = 64
-#: Characters of a run of percent signs that is worth remembering.
-_SHORT = 64
+#: Characters of an encoding that is worth remembering, and how many are.
+_SHORT, _REMEMBERED = 64, 1024
 _BLANK = re.compile(r"[\s_-]+")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _TAGGED = re.compile("[\U000e0020-\U000e007e]")
@@ -132,6 +132,27 @@ class _Table(dict[int, str]):
         return "".join(_LOOKALIKES.get(ord(part), part) for part in found.casefold())
 
 
+class _Undone(dict[str, str]):
+    """What entities and runs of percent signs spell; most texts have few different ones."""
+
+    def __missing__(self, spelt: str) -> str:
+        if spelt.startswith("%"):
+            read = unquote(spelt)
+        elif number := _NUMBER.fullmatch(spelt):
+            # Eight digits are beyond Unicode already, and thousands are more than int() takes.
+            read = html.unescape(f"{number[1]}{number[2][:8]};")
+        else:
+            read = html.unescape(spelt)
+        if len(self) >= _REMEMBERED:
+            self.clear()
+        if len(spelt) <= _SHORT:
+            self[spelt] = read
+        return read
+
+
+_UNDONE = _Undone()
+
+
 def _is_invisible(each: str) -> bool:
     return unicodedata.category(each) in {"Cf", "Cc", "Mn", "Me"} and each not in "\n\r\t"
 
@@ -143,7 +164,7 @@ def _table(*, tags: bool) -> _Table:
 
 def readings(text: str) -> tuple[str, ...]:
     """Return a text as it is read, quickly and without places; long runs of ideographs are cut short."""
-    if (text.isascii() or text.replace(DOT, "").isascii()) and not _CONTROL.search(text):
+    if _is_plain(text):
         return (text.lower(),)
     short = _IDEOGRAPHS.sub("\u4e00", text)
     return tuple(table.read(short) for table in _tables(text))
@@ -159,9 +180,9 @@ def undone(text: str) -> Iterator[str]:
     for _ in range(ROUNDS):
         before = text
         if "&" in text:
-            text = _ENTITY.sub(lambda found: _character(found[0]), text)
+            text = _ENTITY.sub(lambda found: _UNDONE[found[0]], text)
         if "%" in text:
-            text = _PERCENT.sub(lambda found: _characters(found[0]), text)
+            text = _PERCENT.sub(lambda found: _UNDONE[found[0]], text)
         if text == before:
             return
         yield text
@@ -176,8 +197,13 @@ def spelled_undone(text: str) -> Iterator[Spelling]:
     """Yield the readings of a text after undoing entities and percent signs once, twice and so on."""
     spelling = Spelling(text, range(len(text)))
     for _ in undone(text):
-        spelling = spelling.replaced(_ENTITY, _character).replaced(_PERCENT, _characters)
+        spelling = spelling.replaced(_ENTITY, _UNDONE.__getitem__).replaced(_PERCENT, _UNDONE.__getitem__)
         yield from _read(spelling)
+
+
+def _is_plain(text: str) -> bool:
+    """Whether every character of a text reads as itself, but for its case."""
+    return (text.isascii() or text.replace(DOT, "").isascii()) and not _CONTROL.search(text)
 
 
 def _tables(text: str) -> Iterator[_Table]:
@@ -187,23 +213,11 @@ def _tables(text: str) -> Iterator[_Table]:
 
 
 def _read(spelling: Spelling) -> Iterator[Spelling]:
+    if _is_plain(spelling.text):
+        yield Spelling(spelling.text.lower(), spelling.places)
+        return
     for table in _tables(spelling.text):
         # Most characters read as one: what stands where is told by the others alone.
         others = "".join(each for each in set(spelling.text) if len(table[ord(each)]) != 1)
         whole = spelling.replaced(re.compile(f"[{re.escape(others)}]"), table.read) if others else spelling
         yield Spelling(table.read(spelling.text), whole.places)
-
-
-def _character(entity: str) -> str:
-    if number := _NUMBER.fullmatch(entity):
-        # Eight digits are beyond Unicode already, and thousands are more than int() takes.
-        entity = f"{number[1]}{number[2][:8]};"
-    return _unescape(entity)
-
-
-def _characters(percents: str) -> str:
-    return _unquote(percents) if len(percents) <= _SHORT else unquote(percents)
-
-
-_unescape = lru_cache(maxsize=1024)(html.unescape)
-_unquote = lru_cache(maxsize=1024)(unquote)
