@@ -63,12 +63,12 @@ def test_files_of_a_skill_and_nothing_outside_of_it() -> None:
 def test_what_a_folder_may_not_hand_out(tmp_path: Path) -> None:
     home = tmp_path / "a"
     (home / "deep").mkdir(parents=True)
-    (tmp_path / "secret.txt").write_text("secret")
+    (tmp_path / "secret.txt").write_text("open sesame")
     (home / "SKILL.md").write_text("---\nname: a\ndescription: x\n---\n")
     (home / "deep" / "good.md").write_text("\ufeffgood\0")
     (home / "long.md").write_text("x" * 200_001)
     (home / "picture.png").write_bytes(b"\x89PNG")
-    (home / ".env").write_text("secret")
+    (home / ".env").write_text("open sesame")
     (home / "link.md").symlink_to(tmp_path / "secret.txt")
     (home / "out").symlink_to(tmp_path)
     names = [
@@ -94,7 +94,7 @@ def test_what_a_folder_may_not_hand_out(tmp_path: Path) -> None:
         "SUCCESS",
     ]
     assert result.calls[0].result.outputs == {"text": "good\ufffd"}
-    assert "secret" not in "".join(call.text for call in result.calls).replace("secret.txt", "")
+    assert "sesame" not in "".join(call.text for call in result.calls)
 
 
 def test_a_folder_of_many_files_names_the_first(tmp_path: Path) -> None:
