@@ -180,20 +180,12 @@ def undone(text: str) -> Iterator[str]:
     for _ in range(ROUNDS):
         before = text
         if "&" in text:
-            text = _undone_once(text, _ENTITY)
+            text = _ENTITY.sub(lambda found: _UNDONE[found[0]], text)
         if "%" in text:
-            text = _undone_once(text, _PERCENT)
+            text = _PERCENT.sub(lambda found: _UNDONE[found[0]], text)
         if text == before:
             return
         yield text
-
-
-def _undone_once(text: str, pattern: re.Pattern[str]) -> str:
-    found = set(pattern.findall(text))
-    if len(found) == 1:  # as on many pages, which escape one character
-        (each,) = found
-        return text.replace(each, _UNDONE[each])
-    return pattern.sub(lambda match: _UNDONE[match[0]], text) if found else text
 
 
 def spelled(text: str) -> Iterator[Spelling]:
