@@ -80,7 +80,7 @@ class Server:
         url, headers = f"{self.url}/__wire__/{path}", {"Content-Type": "application/json"}
         try:
             request = urllib.request.Request(url, data, headers)  # noqa: S310  (the address that was given)
-            with urllib.request.urlopen(request) as answer:  # noqa: S310  (a loopback address made above)
+            with urllib.request.urlopen(request) as answer:  # noqa: S310  (same)
                 found: bytes = answer.read()
         except (OSError, ValueError) as error:
             raise SystemExit(f"{url}: {error}") from None

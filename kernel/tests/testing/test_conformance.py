@@ -136,7 +136,7 @@ def test_settings_that_have_no_default_are_given(shop: Shop, check: Check) -> No
         check(bare, "test_it_leaves_no_task_behind")
     made: list[Path] = []
 
-    class Given(bare):  # type: ignore[misc, valid-type]
+    class Given(bare):  # type: ignore[misc, valid-type]  # the base is handed in
         settings: ClassVar = {"greeting": 'Good "day"', "names": ["a", "b"]}
 
         def prepare(self, folder: Path) -> None:

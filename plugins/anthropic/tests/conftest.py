@@ -74,7 +74,7 @@ async def bind(kit: Kit) -> AsyncIterator[Bind]:
         plugin: Any = Anthropic(own, kit)  # type: ignore[arg-type]  # all it uses
         (provider,) = plugin.model_providers()
         bound.append(provider.bind(name, own, lambda other: pytest.fail(f"asked for {other}")))
-        return bound[-1]  # type: ignore[no-any-return]  # the model's class is private
+        return bound[-1]  # type: ignore[no-any-return]  # of a class that callers need not name
 
     yield make
     for model in bound:

@@ -112,7 +112,7 @@ def _stemmer() -> Any:
 @lru_cache(_REMEMBERED)
 def stem(word: str) -> str:
     """Return the stem of a lower-case word; one of another script than Latin stays as it is."""
-    return str(_stemmer().stemWord(word)) if word.isascii() and len(word) <= 40 else word[:40]  # noqa: PLR2004  (no word is longer)
+    return str(_stemmer().stemWord(word)) if word.isascii() and len(word) <= 40 else word[:40]  # noqa: PLR2004  (longer ones are cut, not stemmed)
 
 
 def raw_words(text: str) -> list[str]:

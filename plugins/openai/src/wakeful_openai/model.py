@@ -161,4 +161,4 @@ async def _drain(pieces: AsyncIterator[bytes]) -> None:
             async for _ in pieces:
                 pass
     except (TimeoutError, httpx2.HTTPError):
-        pass
+        pass  # the reply is whole: all that is lost is a connection to use again

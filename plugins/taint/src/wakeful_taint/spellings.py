@@ -54,7 +54,7 @@ ROUNDS: Final = 3
 _ENTITY = re.compile(r"&(?:#[0-9]+|#[xX][0-9A-Fa-f]+|[0-9A-Za-z]{1,32});?")
 _NUMBER = re.compile(r"(&#[xX]?)0*([0-9A-Fa-f]+);?")
 _PERCENT = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
-#: Characters up to which replacing one by one beats translating (German: a third of the time, Cyrillic: two).
+#: Characters up to which replacing one by one is tried: translating is slower where few characters change.
 _FEW = 64
 #: Characters of an encoding that is worth remembering, and how many are.
 _SHORT, _REMEMBERED = 64, 1024

@@ -144,7 +144,7 @@ class Shortened:
     phase: Phase = Phase.RECOVER
     name: str = "loops"
 
-    async def apply(self, ctx: ActionContext, action: Action | None, result: ActionResult) -> ActionResult:  # noqa: ARG002  (the hook)
+    async def apply(self, ctx: ActionContext, action: Action | None, result: ActionResult) -> ActionResult:  # noqa: ARG002  (the protocol)
         """Return a loop's result with the first records and how many there are."""
         if action is None or action.message_type != "loop-result" or "results" not in result.outputs:
             return result
