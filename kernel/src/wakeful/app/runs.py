@@ -99,8 +99,7 @@ class Runs:
             raise
         finally:
             work.close()  # in case it never began
-            if self.tasks.get(run_id) is task:
-                del self.tasks[run_id]
+            self.tasks.pop(run_id, None)
             self.forsaken.discard(run_id)
 
     def cancel(self, run_id: str) -> bool:
@@ -128,8 +127,7 @@ class Runs:
         try:
             yield
         finally:
-            if self.lives.get(live.run.id) is live:  # and not of who has taken the run over meanwhile
-                del self.lives[live.run.id]
+            del self.lives[live.run.id]
 
     def forsake(self, run_id: str) -> None:
         """Leave a run for another process to finish: nothing more is written here."""
