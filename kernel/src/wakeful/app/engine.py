@@ -235,7 +235,10 @@ class Engine:
         except Exception as error:
             self.runs.fail(due.run_id, error)
             raise
-        self.runs.tell(due.run_id, answer)
+        if answer.status.parked or (isinstance(due, Left) and due.over):
+            self.runs.tell_present(due.run_id, answer)
+        else:
+            self.runs.tell(due.run_id, answer)
         return True
 
     async def _cancels(self, claim: Claim, run_id: str) -> bool:

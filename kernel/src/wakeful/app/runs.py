@@ -24,10 +24,12 @@ class Waiter:
     Args:
         emit: passes events on.
         item: the work item whose end is the end of the waiting, if the run itself does not end before.
+        present: whether it waited already when what executes the run now began to.
     """
 
     emit: EmitEvent
     item: str
+    present: bool = False
     answer: asyncio.Future[Answer] = field(factory=lambda: asyncio.get_running_loop().create_future())
 
     def tell(self, answer: Answer) -> None:
@@ -54,8 +56,10 @@ class Runs:
         """Return what passes events to everybody who waits for a run."""
 
         async def emit(event: Event) -> None:
+            parked = isinstance(event, RunEnded) and event.answer.status.parked
             for waiter in tuple(self.waiters.get(run_id, ())):
-                await waiter.emit(event)
+                if waiter.present or not parked:
+                    await waiter.emit(event)
 
         return emit
 
@@ -63,6 +67,15 @@ class Runs:
         """Give everybody who waits for a run its answer, or only who waits for one item."""
         for waiter in self.waiters.get(run_id, ()):
             if item is None or waiter.item == item:
+                waiter.tell(answer)
+
+    def tell_present(self, run_id: str, answer: Answer) -> None:
+        """Give an answer that decisions can still change to whoever waited when the run was taken up.
+
+        Who came since may know of a decision that was not seen any more; their own item answers them.
+        """
+        for waiter in self.waiters.get(run_id, ()):
+            if waiter.present:
                 waiter.tell(answer)
 
     def fail(self, run_id: str, error: BaseException) -> None:
@@ -81,6 +94,8 @@ class Runs:
             meant: says, when the caller is cancelled, whether the run is to end as cancelled; if not, it is
                 left as it is, for another process to finish.
         """
+        for waiter in self.waiters.get(run_id, ()):
+            waiter.present = True
 
         async def begin() -> Answer:
             # From here on cancelling reaches the work; before, its input can still be withdrawn.
