@@ -7,10 +7,10 @@ what it looked like. Everything else stays as it is.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from wakeful_taint.spellings import DOT, Spelling, readings, spelled, spelled_undone, squeeze, undone
+from wakeful_taint.spellings import DOT, Spelling, spelled, spelled_undone, squeeze, undone
 
 #: The envelope's tag.
 TAG: Final = "untrusted_external_data"
@@ -21,48 +21,63 @@ _NAMES = [squeeze(TAG), "runtimestate"]
 _NAMES += [name[::-1] for name in _NAMES]
 _NAME = re.compile("|".join(r"[\s_-]*+".join(name) for name in _NAMES))
 _ROLES = "human|assistant|system|user|developer|tool|model"
-#: Markers wherever they stand, and written backwards.
-_MARKERS = re.compile(
-    r"<\|[^<>|\n]{1,40}\|>|\[/?inst\]|<</?sys>>|<(?:start|end)_?of_?turn>"
-    r"|</?(?:tool|function)_?(?:use|result|call)s?"
-    rf"|[\"']role[\"']\s*:\s*[\"'](?:{_ROLES})[\"']"
-)
-_BACKWARDS = re.compile(
-    r">\|[^<>|\n]{1,40}\|<|\]tsni/?\[|>>sys/?<<|>nrut_?fo_?(?:trats|dne)<"
-    r"|(?:esu|tluser|llac)_?(?:loot|noitcnuf)/?<"
-    rf"|[\"'](?:{_ROLES[::-1]})[\"']\s*:\s*[\"']elor[\"']"
-)
-#: Turn labels at the start of a line.
-_LABELS = re.compile(rf"(?:^|\n)\s*+(?:#+\s*+)?({_ROLES})\s*:|(?:^|\n)\s*+#+\s*+(system|assistant|user)\b")
-_SLELBAL = re.compile(
-    rf":\s*+({_ROLES[::-1]})\s*(?:#+\s*)?(?=\n|$)|\b(metsys|tnatsissa|resu)\s*+#+[^\S\n]*+(?=\n|$)"
-)
-_LEADS = "# \t\r\f\v\x1c\x1d\x1e\x1f\x85\u2028\u2029"
-_STARTS = tuple(_ROLES.split("|"))
-_ENDS = tuple(each[::-1] for each in _STARTS)
-#: Characters at the two ends of a text in which a label may stand.
-_EDGE = 64
-#: One of these stands in every text that holds a marker, blanks left out.
-_SIGNS: tuple[str, ...] = ("<|", "|<", ">|", "inst]", "tsni/", "]tsni", "sys>", ">sys", "ofturn", "nrutfo")
-_SIGNS += ("<tool", "/tool", "<function", "/function", "loot<", "loot/", "noitcnuf<", "noitcnuf/")
-_SIGNS += ('"role', "'role", 'elor"', "elor'")
-#: And one of these; they are looked for much faster.
-_EDGES = "<>]/\"'"
+_SELOR = _ROLES[::-1]
+#: Markers by what stands in each of them, forwards and backwards. A pattern that begins with one character of
+#: its own is searched for much faster than one that does not, or than all of them in one.
+_MARKERS: Final = {
+    "<": r"<(?:\|[^<>|\n]{1,40}\|>|</?sys>>|(?:start|end)_?of_?turn>"
+    r"|/?(?:tool|function)_?(?:use|result|call)s?)",
+    ">": r">(?:\|[^<>|\n]{1,40}\|<|>sys/?<<|nrut_?fo_?(?:trats|dne)<)",
+    "[": r"\[/?inst\]",
+    "]": r"\]tsni/?\[",
+    "loot": r"(?:esu|tluser|llac)_?loot/?<",
+    "noitcnuf": r"(?:esu|tluser|llac)_?noitcnuf/?<",
+    "role": rf"[\"']role[\"']\s*:\s*[\"'](?:{_ROLES})[\"']",
+    "elor": rf"[\"'](?:{_SELOR})[\"']\s*:\s*[\"']elor[\"']",
+}
+#: Turn labels, each the group of its pattern: after a line break, and backwards before one.
+_LABELS: Final = {
+    ":": rf"\n[^\S\n]*+(?:#+\s*+)?({_ROLES})\s*:",
+    "#": r"\n[^\S\n]*+#+\s*+(system|assistant|user)\b",
+}
+_SLEBAL: Final = {
+    ":": rf":\s*+({_SELOR})\s*(?:#+\s*)?(?=\n|$)",
+    "#": r"\b(metsys|tnatsissa|resu)\s*+#+[^\S\n]*+(?=\n|$)",
+}
 
 
 def neutral(text: str) -> str:
     """Return a text in which nothing reads as a marker; the same object if nothing did."""
     for _ in range(PASSES):
-        if not reads_as_marker(text):
+        places = _places(text)
+        if places is None:
             return text
-        text = _broken(text, next(filter(None, map(_places, _ways(text))), []))
-    return re.sub(r"[^\w\s]", DOT, text) if reads_as_marker(text) else text
+        text = _broken(text, places)
+    return text if _places(text) is None else re.sub(r"[^\w\s]", DOT, text)
 
 
-def reads_as_marker(text: str) -> bool:
-    """Whether a text reads as a marker to somebody."""
-    return any(_is_marked(each) for each in readings(text)) or any(
-        _has_name(squeeze(each)) for after in undone(text) for each in readings(after)
+def _places(text: str) -> list[int] | None:
+    """Return where dots belong, in order; None if nothing reads as a marker to anybody.
+
+    The plainest way to read the text in which a marker stands decides: most stand there undisguised.
+    """
+    plain = list(spelled(text))
+    tight = [squeeze(each.text) for each in plain]
+    named = any(map(_has_name, tight))
+    if places := _in(plain, named=named):
+        return places
+    marked = named or any(True for each in tight for _ in _dots(each))
+    if marked and (places := _in([each.squeezed() for each in plain])):
+        return places
+    if marked or _hides_name(text):
+        after = list(spelled_undone(text))
+        return _in([*after, *(each.squeezed() for each in after)])
+    return None
+
+
+def _hides_name(text: str) -> bool:
+    return any(
+        _has_name(squeeze(each.text)) for after in undone(text, telling=True) for each in spelled(after)
     )
 
 
@@ -70,60 +85,28 @@ def _has_name(tight: str) -> bool:
     return any(name in tight for name in _NAMES)
 
 
-def _is_marked(plain: str) -> bool:
-    """Whether a text as it is read holds a marker; quick where it does not."""
-    tight = squeeze(plain)
-    if _has_name(tight):
-        return True
-    if _may_be_marked(tight) and any(
-        pattern.search(form) for pattern in (_MARKERS, _BACKWARDS) for form in (plain, tight)
-    ):
-        return True
-    # Without its line breaks a text has one line; its two ends are all that can read as a label there.
-    if _LABELS.match(tight[:_EDGE]) or _SLELBAL.search(tight[-_EDGE:]):
-        return True
-    if _may_start(plain) and _LABELS.search(plain):
-        return True
-    return _may_end(plain) and bool(_SLELBAL.search(plain))
+def _in(spellings: Sequence[Spelling], *, named: bool = True) -> list[int]:
+    """Return the places in the original of what reads as a marker; of names only if there may be some."""
+    places = {each.place(at) + after for each in spellings for at, after in _dots(each.text)}
+    for each in spellings if named else ():
+        places |= {each.place(found.start() + 1) for found in _NAME.finditer(each.text)}
+    return sorted(places)
 
 
-def _may_be_marked(tight: str) -> bool:
-    return any(edge in tight for edge in _EDGES) and any(sign in tight for sign in _SIGNS)
+def _dots(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where markers other than names stand: a character of each, and whether the dot follows it."""
+    for found in _found(_MARKERS, text):
+        yield found.start() + 1, 0
+    for found in _found(_LABELS, f"\n{text}"):
+        yield found.start(1) - 1, 0
+    for found in _found(_SLEBAL, text):
+        yield found.end(1) - 1, 1
 
 
-def _may_start(text: str) -> bool:
-    return any(each.lstrip(_LEADS).startswith(_STARTS) for each in text.split("\n"))
-
-
-def _may_end(text: str) -> bool:
-    return any(each.rstrip(_LEADS).endswith(_ENDS) for each in text.split("\n"))
-
-
-def _ways(text: str) -> Iterator[list[Spelling]]:
-    """Yield ways to read a text, the plainest first: most markers stand there undisguised."""
-    plain = list(spelled(text))
-    yield plain
-    yield [each.squeezed() for each in plain]
-    after = list(spelled_undone(text))
-    yield [*after, *(each.squeezed() for each in after)]
-
-
-def _places(spellings: Iterable[Spelling]) -> list[int]:
-    """Return where dots belong, as places in the original, in order."""
-    return sorted({place for spelling in spellings for place in _in(spelling)})
-
-
-def _in(spelling: Spelling) -> Iterator[int]:
-    text, places, tight = spelling.text, spelling.places, squeeze(spelling.text)
-    if _has_name(tight):
-        yield from (places[found.start() + 1] for found in _NAME.finditer(text))
-    if _may_be_marked(tight):
-        for pattern in (_MARKERS, _BACKWARDS):
-            yield from (places[found.start() + 1] for found in pattern.finditer(text))
-    if _may_start(text):
-        yield from (places[found.start(found.lastindex or 0)] for found in _LABELS.finditer(text))
-    if _may_end(text):
-        yield from (places[found.end(found.lastindex or 0) - 1] + 1 for found in _SLELBAL.finditer(text))
+def _found(patterns: Mapping[str, str], text: str) -> Iterator[re.Match[str]]:
+    for sign, pattern in patterns.items():
+        if sign in text:
+            yield from re.finditer(pattern, text)
 
 
 def _broken(text: str, places: list[int]) -> str:

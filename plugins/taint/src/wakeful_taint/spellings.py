@@ -5,12 +5,15 @@ from __future__ import annotations
 import html
 import re
 import unicodedata
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache
+from functools import cache, cached_property
+from itertools import accumulate
+from string import ascii_uppercase
 from typing import Final
 from urllib.parse import unquote
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 #: What breaks a marker: visible, not a letter, the same in every reading.
 DOT: Final = "·"
@@ -51,51 +54,66 @@ _TAGS: Final = 0xE0000
 _TAG_TEXT: Final = range(0xE0020, 0xE007F)
 #: How often entities and percent signs are undone; a text that was escaped more often stays escaped.
 ROUNDS: Final = 3
-_ENTITY = re.compile(r"&(?:#[0-9]+|#[xX][0-9A-Fa-f]+|[0-9A-Za-z]{1,32});?")
+_ENTITY = re.compile(r"(&(?:#[0-9]+|#[xX][0-9A-Fa-f]+|[0-9A-Za-z]{1,32});?)")
 _NUMBER = re.compile(r"(&#[xX]?)0*([0-9A-Fa-f]+);?")
-_PERCENT = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
+#: It begins with a character of its own, not with a group: the engine searches much faster for those.
+_PERCENT = re.compile(r"(%[0-9A-Fa-f]{2}(?:%[0-9A-Fa-f]{2})*+)")
+#: What is no part of a name or of an encoding, and stays where it is in every reading.
+_SIGNS = re.compile(r"[!\"$'()*+,./:<=>?@\[\\\]^`{|}~]+")
 #: Characters up to which replacing one by one is tried: translating is slower where few characters change.
 _FEW = 64
 #: Characters of an encoding that is worth remembering, and how many are.
 _SHORT, _REMEMBERED = 64, 1024
-_BLANK = re.compile(r"[\s_-]+")
+_BLANK = re.compile(r"([\s_-]+)")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
-_TAGGED = re.compile("[\U000e0020-\U000e007e]")
-#: Characters of Chinese, Japanese and Korean that read as nothing else; a run of them is as good as one.
-_IDEOGRAPHS = re.compile("[\u3041-\u3096\u30a1-\u30fa\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3]{2,}")
+#: Characters of Chinese, Japanese and Korean that read as nothing else; a run of them is as good as one, and
+#: faster. Texts in these languages have some at their beginning.
+_IDEOGRAPHS = re.compile("([\u3041-\u3096\u30a1-\u30fa\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3]{2,})")
+_BEGINNING = 256
 
 
 @frozen
 class Spelling:
-    """A text as somebody may read it; ``places`` says where in the original each character stands."""
+    """A text as somebody may read it, which knows where its characters stand in the original.
+
+    Args:
+        text: as it is read.
+        before: what it was made from; none for the original itself.
+        found: that in pieces.
+        pieces: these as they are read, but for what changes no length.
+    """
 
     text: str
-    places: Sequence[int]
+    before: Spelling | None = None
+    found: Sequence[str] = ()
+    pieces: Sequence[str] = ()
+
+    def place(self, at: int) -> int:
+        """Return where in the original a character stands."""
+        if self.before is None:
+            return at
+        starts, befores = self._starts
+        piece = bisect_right(starts, at) - 1
+        # What a piece spells stands where it starts; what follows in it keeps its order.
+        return self.before.place(min(befores[piece] + at - starts[piece], befores[piece + 1] - 1))
+
+    @cached_property
+    def _starts(self) -> tuple[list[int], list[int]]:
+        """Where the pieces start as they are read, and where they did; and the two ends."""
+        return [0, *accumulate(map(len, self.pieces))], [0, *accumulate(map(len, self.found))]
 
     def squeezed(self) -> Spelling:
         """Return it without blanks, dashes and underscores."""
-        return self.replaced(_BLANK, lambda _: "")
+        return self.replaced(_BLANK, "")
 
-    def replaced(self, pattern: re.Pattern[str], read: Callable[[str], str]) -> Spelling:
-        """Return it with everything that a pattern finds read as something else."""
-        pieces: list[str] = []
-        places: list[int] = []
-        end = 0
-        for found in pattern.finditer(self.text):
-            start, stop = found.span()
-            pieces.append(self.text[end:start])
-            places += self.places[end:start]
-            if after := read(found[0]):
-                pieces.append(after)
-                # What a match spells stands where it starts; what follows in it keeps its order.
-                places += self.places[start : min(stop, start + len(after))]
-                places += [self.places[stop - 1]] * (len(after) - (stop - start))
-            end = stop
-        if not end:
+    def replaced(self, pattern: re.Pattern[str], read: str | Callable[[str], str]) -> Spelling:
+        """Return it with everything that the only group of a pattern finds read as something else."""
+        found = pattern.split(self.text)  # every other piece was found
+        if len(found) == 1:
             return self
-        pieces.append(self.text[end:])
-        places += self.places[end:]
-        return Spelling("".join(pieces), places)
+        pieces = list(found)
+        pieces[1::2] = [read] * (len(found) // 2) if isinstance(read, str) else map(read, found[1::2])
+        return Spelling("".join(pieces), self, found, pieces)
 
 
 class _Table(dict[int, str]):
@@ -105,15 +123,24 @@ class _Table(dict[int, str]):
         super().__init__()
         self._tags = tags
 
-    def read(self, text: str) -> str:
-        """Return a text as it is read."""
-        others = [each for each in set(text) if self[ord(each)] != each]
+    def read(self, text: str, characters: set[str]) -> str:
+        """Return a text of certain characters as it is read."""
+        others = {each for each in characters if self[ord(each)] != each}
         if len(others) > _FEW:
             return text.translate(self)
         # Nothing that is read as something reads as something else again, so one after the other will do.
-        for each in others:
+        capitals = others.intersection(ascii_uppercase)
+        for each in others - capitals:
+            text = text.replace(each, self[ord(each)])
+        if text.isascii():
+            return text.lower()
+        for each in capitals:
             text = text.replace(each, self[ord(each)])
         return text
+
+    def spelt(self, character: str) -> str:
+        """Return a character as it is read."""
+        return self[ord(character)]
 
     def __missing__(self, code: int) -> str:
         read = self._made(code)
@@ -162,40 +189,39 @@ def _table(*, tags: bool) -> _Table:
     return _Table(tags=tags)
 
 
-def readings(text: str) -> tuple[str, ...]:
-    """Return a text as it is read, quickly and without places; long runs of ideographs are cut short."""
-    if _is_plain(text):
-        return (text.lower(),)
-    short = _IDEOGRAPHS.sub("\u4e00", text)
-    return tuple(table.read(short) for table in _tables(text))
-
-
 def squeeze(text: str) -> str:
     """Return a text without blanks, dashes and underscores."""
     return "".join(text.split()).replace("_", "").replace("-", "")
 
 
-def undone(text: str) -> Iterator[str]:
-    """Yield a text with entities and percent signs undone once, twice and so on, without places."""
+def undone(text: str, *, telling: bool = False) -> Iterator[str]:
+    """Yield a text with entities and percent signs undone once, twice and so on, without places.
+
+    Args:
+        text: any.
+        telling: whether to stop where nothing but signs comes of it, which spell no name then or later.
+    """
     for _ in range(ROUNDS):
-        before = text
-        if "&" in text:
-            text = _ENTITY.sub(lambda found: _UNDONE[found[0]], text)
-        if "%" in text:
-            text = _PERCENT.sub(lambda found: _UNDONE[found[0]], text)
-        if text == before:
+        before, spelt = text, set[str]()
+        for mark, pattern in (("&", _ENTITY), ("%", _PERCENT)):
+            if mark in text:
+                pieces = pattern.split(text)  # every other one is encoded
+                pieces[1::2] = map(_UNDONE.__getitem__, pieces[1::2])
+                spelt.update(pieces[1::2])
+                text = "".join(pieces)
+        if text == before or (telling and all(map(_SIGNS.fullmatch, spelt))):
             return
         yield text
 
 
 def spelled(text: str) -> Iterator[Spelling]:
     """Yield the readings of a text as it stands."""
-    return _read(Spelling(text, range(len(text))))
+    return _read(Spelling(text))
 
 
 def spelled_undone(text: str) -> Iterator[Spelling]:
     """Yield the readings of a text after undoing entities and percent signs once, twice and so on."""
-    spelling = Spelling(text, range(len(text)))
+    spelling = Spelling(text)
     for _ in undone(text):
         spelling = spelling.replaced(_ENTITY, _UNDONE.__getitem__).replaced(_PERCENT, _UNDONE.__getitem__)
         yield from _read(spelling)
@@ -203,21 +229,22 @@ def spelled_undone(text: str) -> Iterator[Spelling]:
 
 def _is_plain(text: str) -> bool:
     """Whether every character of a text reads as itself, but for its case."""
-    return (text.isascii() or text.replace(DOT, "").isascii()) and not _CONTROL.search(text)
-
-
-def _tables(text: str) -> Iterator[_Table]:
-    yield _table(tags=False)
-    if not text.isascii() and _TAGGED.search(text):
-        yield _table(tags=True)
+    if not (text.isascii() or text.replace(DOT, "").isascii()):
+        return False
+    return text.isprintable() or not _CONTROL.search(text)
 
 
 def _read(spelling: Spelling) -> Iterator[Spelling]:
     if _is_plain(spelling.text):
-        yield Spelling(spelling.text.lower(), spelling.places)
+        yield evolve(spelling, text=spelling.text.lower())
         return
-    for table in _tables(spelling.text):
+    if max(spelling.text[:_BEGINNING]) >= "\u3041":
+        spelling = spelling.replaced(_IDEOGRAPHS, "\u4e00")
+    characters = set(spelling.text)
+    # Tag characters are read as nothing, and as what they spell.
+    for tags in (False, True) if any(ord(each) in _TAG_TEXT for each in characters) else (False,):
+        table = _table(tags=tags)
         # Most characters read as one: what stands where is told by the others alone.
-        others = "".join(each for each in set(spelling.text) if len(table[ord(each)]) != 1)
-        whole = spelling.replaced(re.compile(f"[{re.escape(others)}]"), table.read) if others else spelling
-        yield Spelling(table.read(spelling.text), whole.places)
+        others = "".join(each for each in characters if len(table[ord(each)]) != 1)
+        whole = spelling.replaced(re.compile(f"([{re.escape(others)}])"), table.spelt) if others else spelling
+        yield evolve(whole, text=table.read(spelling.text, characters))
