@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Coroutine, Sequence
 from typing import Any
 
 from wakeful import Agent, action, hookimpl
@@ -51,24 +52,27 @@ def desk(verdict: str, plugin: Any, *replies: Any, gate: Gate | None = None) -> 
     )
 
 
-async def asked(app: Any) -> None:
-    """Give others as long as it takes to ask for a run."""
-    for _ in range(3):
+async def approved_one_by_one(
+    app: Any, requests: Sequence[str], gate: Gate, work: Coroutine[Any, Any, Any]
+) -> Any:
+    """Approve the second call while the first is under way; wait for the run from then on."""
+    one, other = requests
+    await app.approvals.approve(one, by="ana")
+    await gate.reached()
+    await app.approvals.approve(other, by="ana")
+    waiting = asyncio.ensure_future(work)
+    for _ in range(3):  # as long as it takes to ask for a run
         await app.approvals.list()
+    gate.open()
+    return await waiting
 
 
 async def test_a_draft_that_is_confirmed_while_another_is_carried_out(wakeful_app: Any) -> None:
     gate = Gate()
     async with wakeful_app(desk("stage", None, BOTH, "Two drafts.", gate=gate)) as app:
         answer = await app.send("agent", "Pay both")
-        first, second = await app.approvals.list()
-        await app.approvals.approve(first.id, by="ana")
-        await gate.reached()
-        await app.approvals.approve(second.id, by="ana")
-        waiting = asyncio.ensure_future(app.resume(answer.run_id))
-        await asked(app)
-        gate.open()
-        assert await waiting == answer
+        drafts = [draft.id for draft in await app.approvals.list()]
+        assert await approved_one_by_one(app, drafts, gate, app.resume(answer.run_id)) == answer
         assert paid == [1, 2]
 
 
@@ -77,14 +81,7 @@ async def test_a_call_that_is_approved_while_its_run_parks_again(wakeful_app: An
     agent = desk("require_approval", Lingers(gate), BOTH, "Asked.", "One is paid.", "Both are paid.")
     async with wakeful_app(agent) as app:
         parked = await app.send("agent", "Pay both")
-        one, other = parked.pending
-        await app.approvals.approve(one, by="ana")
-        await gate.reached()
-        await app.approvals.approve(other, by="ana")
-        waiting = asyncio.ensure_future(app.resume(parked.run_id))
-        await asked(app)
-        gate.open()
-        answer = await waiting
+        answer = await approved_one_by_one(app, parked.pending, gate, app.resume(parked.run_id))
         assert (answer.status, answer.text, paid) == (RunStatus.COMPLETED, "Both are paid.", [1, 2])
 
 
@@ -93,16 +90,10 @@ async def test_a_stream_opened_while_its_run_parks_again_goes_on_to_the_end(wake
     agent = desk("require_approval", Lingers(gate), BOTH, "Asked.", "One is paid.", "Both are paid.")
     async with wakeful_app(agent) as app:
         parked = await app.send("agent", "Pay both")
-        one, other = parked.pending
-        await app.approvals.approve(one, by="ana")
-        await gate.reached()
-        await app.approvals.approve(other, by="ana")
 
         async def heard() -> list[Any]:
             return [event async for event in app.resume_stream(parked.run_id)]
 
-        waiting = asyncio.ensure_future(heard())
-        await asked(app)
-        gate.open()
-        ends = [event.answer for event in await waiting if isinstance(event, RunEnded)]
+        events = await approved_one_by_one(app, parked.pending, gate, heard())
+        ends = [event.answer for event in events if isinstance(event, RunEnded)]
         assert [(end.status, end.text) for end in ends] == [(RunStatus.COMPLETED, "Both are paid.")]
