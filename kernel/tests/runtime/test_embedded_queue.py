@@ -89,9 +89,10 @@ async def test_an_item_stays_with_who_submitted_it_while_there_is_room(world: Wo
     await world.until(lambda: world.tried("d", 1), "it has room for one more", step=0.0)
     await one.submit(world.item("e"))
     before = world.clock.monotonic()
-    await world.at(other, "e", WorkStatus.DONE)
+    await world.until(lambda: world.tried("e", 1), "the other takes it", step=0.002)
     assert world.clock.monotonic() - before <= 1.0
     assert world.started("e")[0].runtime == 1
+    await world.at(other, "e", WorkStatus.DONE)
 
 
 async def test_who_submitted_an_item_and_does_not_start_it_loses_it_soon(world: World) -> None:

@@ -148,7 +148,7 @@ async def test_a_handler_that_does_not_heed_a_stop_is_left_behind(
     before = world.clock.monotonic()
     other = await world.runtime()
     stopping = asyncio.ensure_future(one.stop(drain=False))
-    await world.until(stopping.done, "the stop ends although the handler does not")
+    await world.until(stopping.done, "the stop ends although the handler does not", step=0.02)
     assert world.clock.monotonic() - before <= 35
     assert "work item a does not stop" in caplog.text
     await world.until(lambda: world.tried("a", 2), "another takes it over")
