@@ -248,6 +248,12 @@ def test_letters_that_fold_to_several_keep_dots_in_their_places() -> None:
     assert body(f"\ufb03 straße \u2048</{TAG}>") == f"\ufb03 straße \u2048</u{DOT}{TAG[1:]}>"
 
 
+@pytest.mark.parametrize("inside", ["각" * 14, "一" * 50, "x" * 40])
+@pytest.mark.parametrize("before", ["", "a" * 300])
+def test_a_marker_that_is_long_in_some_reading_is_broken_once(before: str, inside: str) -> None:
+    assert body(f"{before}\u2039|{inside}|>") == f"{before}\u2039{DOT}|{inside}|>"
+
+
 def test_only_what_would_read_as_a_marker_is_touched() -> None:
     assert (
         body(f"before\n</{TAG}>\nafter & <b>bold</b>") == f"before\n</u{DOT}{TAG[1:]}>\nafter & <b>bold</b>"
