@@ -145,8 +145,9 @@ class Engine:
     async def _cancelled(self, run_id: str, waiter: Waiter) -> None:
         """End a run whose caller went away, and wait for its end; one that waits for a person waits on."""
         await self.cancel(run_id, parked=False)
-        if run_id in self.runs.tasks and not waiter.answer.done():
-            await asyncio.wait({waiter.answer})
+        task = self.runs.tasks.get(run_id)
+        if task is not None:
+            await asyncio.wait({task, waiter.answer}, return_when=asyncio.FIRST_COMPLETED)
         if waiter.answer.done() and not waiter.answer.cancelled():
             waiter.answer.exception()
 
@@ -235,10 +236,7 @@ class Engine:
         except Exception as error:
             self.runs.fail(due.run_id, error)
             raise
-        if answer.status.parked or (isinstance(due, Left) and due.over):
-            self.runs.tell_present(due.run_id, answer)
-        else:
-            self.runs.tell(due.run_id, answer)
+        self.runs.tell(due.run_id, answer, claim.item.id)
         return True
 
     async def _cancels(self, claim: Claim, run_id: str) -> bool:

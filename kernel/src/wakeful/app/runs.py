@@ -24,7 +24,7 @@ class Waiter:
     Args:
         emit: passes events on.
         item: the work item whose end is the end of the waiting, if the run itself does not end before.
-        present: whether it waited already when what executes the run now began to.
+        present: whether it waited already when the run was last taken up.
     """
 
     emit: EmitEvent
@@ -53,29 +53,23 @@ class Runs:
     forsaken: set[str] = field(factory=set)
 
     def emitter(self, run_id: str) -> EmitEvent:
-        """Return what passes events to everybody who waits for a run."""
+        """Return what passes events to everybody who waits for a run, the end to whom it is the end for."""
 
         async def emit(event: Event) -> None:
-            parked = isinstance(event, RunEnded) and event.answer.status.parked
             for waiter in tuple(self.waiters.get(run_id, ())):
-                if waiter.present or not parked:
+                if waiter.present or not isinstance(event, RunEnded):
                     await waiter.emit(event)
 
         return emit
 
     def tell(self, run_id: str, answer: Answer, item: str | None = None) -> None:
-        """Give everybody who waits for a run its answer, or only who waits for one item."""
-        for waiter in self.waiters.get(run_id, ()):
-            if item is None or waiter.item == item:
-                waiter.tell(answer)
+        """Give everybody who waits for a run its answer.
 
-    def tell_present(self, run_id: str, answer: Answer) -> None:
-        """Give an answer that decisions can still change to whoever waited when the run was taken up.
-
-        Who came since may know of a decision that was not seen any more; their own item answers them.
+        With an item, only those who wait for it, and those who waited already when the run was taken up: who
+        came since may know of a decision that it did not see any more. Their own items answer them.
         """
         for waiter in self.waiters.get(run_id, ()):
-            if waiter.present:
+            if item is None or waiter.present or waiter.item == item:
                 waiter.tell(answer)
 
     def fail(self, run_id: str, error: BaseException) -> None:
@@ -94,8 +88,6 @@ class Runs:
             meant: says, when the caller is cancelled, whether the run is to end as cancelled; if not, it is
                 left as it is, for another process to finish.
         """
-        for waiter in self.waiters.get(run_id, ()):
-            waiter.present = True
 
         async def begin() -> Answer:
             # From here on cancelling reaches the work; before, its input can still be withdrawn.
@@ -139,6 +131,8 @@ class Runs:
         """Let a run be found while it is in progress; it may have been forsaken before that."""
         live.abandoned = any(live.stands_below(run_id) for run_id in self.forsaken)
         self.lives[live.run.id] = live
+        for waiter in self.waiters.get(live.run.id, ()):
+            waiter.present = True
         try:
             yield
         finally:
