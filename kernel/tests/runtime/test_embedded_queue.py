@@ -89,7 +89,7 @@ async def test_an_item_stays_with_who_submitted_it_while_there_is_room(world: Wo
     await world.until(lambda: world.tried("d", 1), "it has room for one more", step=0.0)
     await one.submit(world.item("e"))
     before = world.clock.monotonic()
-    await world.until(lambda: world.tried("e", 1), "the other takes it", step=0.002)
+    await world.until(lambda: world.tried("e", 1), "the other takes it", step=0.01)
     assert world.clock.monotonic() - before <= 1.0
     assert world.started("e")[0].runtime == 1
     await world.at(other, "e", WorkStatus.DONE)

@@ -140,7 +140,8 @@ class EmbeddedRuntime:
         found = await self.store.write(lambda conn: items.cancel(conn, item_id, now))
         if found and item_id in self._running:
             self._running[item_id].interrupt(Why.CANCELLED)
-        self.wake()
+        if found:
+            self.wake()
         return found
 
     async def status(self, item_id: str) -> WorkStatus | None:

@@ -6,7 +6,7 @@ import asyncio
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
@@ -15,7 +15,7 @@ from attrs import define, field, frozen
 
 from wakeful.testing.clock import FakeClock
 from wakeful.testing.gates import Gate
-from wakeful.types import Claim, Clock, Handler, WorkItem, WorkRuntime, WorkStatus
+from wakeful.types import Claim, Clock, Handler, StoreError, WorkItem, WorkRuntime, WorkStatus
 
 #: Makes a runtime on the queue, whose every waiting uses the clock.
 Maker = Callable[[Clock], Awaitable[WorkRuntime]]
@@ -148,8 +148,11 @@ class World:
             async with asyncio.timeout(LIMIT_S):
                 while not condition():
                     for runtime in self.runtimes:
-                        # A way to the queue and back: what a runtime has begun gets its chance to end.
+                        # A way to the queue and back, to read and to write: what a runtime has begun there
+                        # ends before, however slow the queue is.
                         await runtime.status("nothing")
+                        with suppress(StoreError):  # a check may have taken it away
+                            await runtime.cancel("nothing")
                     await asyncio.sleep(0)
                     if not condition():
                         self.clock.advance(step)
