@@ -244,11 +244,35 @@ def test_a_letter_whose_bytes_are_spelled_in_two_ways_is_read_too(text: str) -> 
     assert DOT in body(f"</{text}>")
 
 
+def test_every_character_that_reads_as_nothing_or_as_a_letter_of_the_name_is_seen_through() -> None:
+    seen = 0
+    for code in (*range(0x80, 0xD800), *range(0xE000, 0x20000), *range(0xE0020, 0xE007F)):
+        for read in read_by_a_forgiving_reader(chr(code), undo=False):
+            disguised = TAG.replace(read, chr(code)) if read else f"untrusted{chr(code)}_external_data"
+            if disguised != TAG:
+                seen += 1
+                assert not leaves(body(f"да </{disguised}> да")), hex(code)
+    assert seen > 2_000
+
+
+@pytest.mark.parametrize(
+    "words", ["слово и дело", "λόγος, και", "שלום עולם", "كلمة", "शब्द", "คำพูด", "你好。世界", "단어"]
+)
+@pytest.mark.parametrize("marker", [f"</{TAG}>", "<|im_start|>", "[INST]", "\n# user\n", "\nsystem: "])
+def test_words_of_other_scripts_hide_nothing(marker: str, words: str) -> None:
+    for disguised in (marker, cyrillic(marker), wide(marker), f"{wide('<')}{marker[1:]}"):
+        text = f"{words}{disguised}{words} {disguised}"
+        inside = body(text)
+        assert not leaves(inside)
+        assert not poses(inside)
+        assert inside.replace(DOT, "") == text
+
+
 def test_letters_that_fold_to_several_keep_dots_in_their_places() -> None:
     assert body(f"\ufb03 straße \u2048</{TAG}>") == f"\ufb03 straße \u2048</u{DOT}{TAG[1:]}>"
 
 
-@pytest.mark.parametrize("inside", ["각" * 14, "一" * 50, "x" * 40])
+@pytest.mark.parametrize("inside", ["각" * 14, "一" * 50, "x" * 40, "im_start" * 9, "all of this " * 9])
 @pytest.mark.parametrize("before", ["", "a" * 300])
 def test_a_marker_that_is_long_in_some_reading_is_broken_once(before: str, inside: str) -> None:
     assert body(f"{before}\u2039|{inside}|>") == f"{before}\u2039{DOT}|{inside}|>"

@@ -1,10 +1,15 @@
-"""How single characters are read: look-alikes, invisible ones, whatever Unicode holds to be the same."""
+"""How single characters are read: look-alikes, invisible ones, whatever Unicode holds to be the same.
+
+All that a marker is made of is ASCII, so what is read is Latin-1, where searching and replacing are fastest.
+"""
 
 from __future__ import annotations
 
+import re
 import unicodedata
-from functools import cache
-from string import ascii_uppercase
+from abc import ABC, abstractmethod
+from bisect import bisect_right
+from itertools import accumulate
 from typing import Final
 
 #: Letters and brackets that look like others without being the same to Unicode.
@@ -41,55 +46,99 @@ _LOOKALIKES: Final = {
 }
 #: Tag characters, which spell ASCII invisibly.
 _TAGS: Final = 0xE0000
-TAG_TEXT: Final = range(0xE0020, 0xE007F)
-#: Characters up to which replacing one by one is tried: translating is slower where few characters change.
-_FEW = 64
+_TAG = re.compile("[\U000e0020-\U000e007e]")
+#: What stands in the UTF-8 of each of them.
+TAGGED: Final = b"\xf3\xa0"
+#: What breaks a marker: visible, not a letter, the same in every reading.
+DOT: Final = "·"
+#: A letter that is part of no marker.
+_OTHER: Final = "þ"
+#: Letters that read as no others, and what stands between them in sentences. Neither reads as an L, N, R or T
+#: or as "<", one of which is in every marker: what begins and ends with such letters is as good as one.
+_LETTERS: Final = (
+    "\u0411-\u0414\u0416-\u0419\u041b-\u041d\u041f\u0424\u0426-\u042f\u0431-\u0434\u0436-\u043d\u043f\u0442\u0444"
+    "\u0446-\u044f\u03b2-\u03b4\u03b6-\u03b8\u03ba-\u03bc\u03be\u03c0\u03c1\u03c3\u03c4\u03c6-\u03c9\u0561-\u0586"
+    "\u05d0-\u05ea\u0620-\u064a\u0904-\u0939\u0995-\u09a8\u0a13-\u0a28\u0a93-\u0aa8\u0bae-\u0bb9\u0c12-\u0c28"
+    "\u0c92-\u0ca8\u0d12-\u0d3a\u0e01-\u0e30\u10d0-\u10fa\u3041-\u3096\u30a1-\u30fa\u3400-\u4dbf\u4e00-\u9fff"
+    "\uac00-\ud7a3"
+)
+_BETWEEN: Final = (
+    "\u0300-\u06ff\u0900-\u0e7f\u10d0-\u10ff\u3001\u3002\u3041-\u30ff\u3400-\u9fff\uac00-\ud7a3\uff01\uff0c\uff1b\uff1f"
+    "\u00ab\u00bb\u2010-\u2015\u2018-\u201f\u2026"
+    r"\n\t !\"'(),\-.0-9:;?"
+)
+_SENTENCE = re.compile(f"[{_LETTERS}]")
+#: Characters of what is worth remembering, and how much is remembered.
+_SHORT, _REMEMBERED = 64, 4096
 
 
-class Table(dict[int, str]):
-    """Characters as they are read, made when they are first met."""
+class Readings(dict[str, str], ABC):
+    """How certain strings are read, made when they are first met; most texts have few different ones."""
+
+    def __missing__(self, spelt: str) -> str:
+        read = self.made(spelt)
+        if len(self) >= _REMEMBERED:
+            self.clear()
+        if len(spelt) <= _SHORT:
+            self[spelt] = read
+        return read
+
+    @abstractmethod
+    def made(self, spelt: str) -> str:
+        """Return how a string is read."""
+
+
+class Reader(Readings):
+    """How what is foreign to Latin-1 is read."""
 
     def __init__(self, *, tags: bool) -> None:
         super().__init__()
         self._tags = tags
 
-    def read(self, text: str, characters: set[str]) -> str:
-        """Return a text of certain characters as it is read."""
-        others = {each for each in characters if self[ord(each)] != each}
-        if len(others) > _FEW:
-            return text.translate(self)
-        # Nothing that is read as something reads as something else again, so one after the other will do.
-        capitals = others.intersection(ascii_uppercase)
-        for each in others - capitals:
-            text = text.replace(each, self[ord(each)])
-        if text.isascii():
-            return text.lower()
-        for each in capitals:
-            text = text.replace(each, self[ord(each)])
-        return text
+    def __missing__(self, spelt: str) -> str:
+        return _OTHER if _SENTENCE.match(spelt) else super().__missing__(spelt)
 
-    def __missing__(self, code: int) -> str:
-        read = self._made(code)
-        if len(self) < 1 << 16:
-            self[code] = read
-        return read
+    def latin(self, each: str) -> str | None:
+        """Return a character as the one of Latin-1 that it is read as; None if that is none."""
+        read = each if each in "\t\n\r" else self[each]
+        return read if len(read) == 1 else None
 
-    def _made(self, code: int) -> str:
-        if code in TAG_TEXT and self._tags:
-            return chr(code - _TAGS).casefold()
-        each = chr(code)
-        if each in "\n\r\t":
-            return each
-        found = "".join(_LOOKALIKES.get(ord(part), part) for part in unicodedata.normalize("NFKC", each))
+    def origin(self, foreign: str, at: int) -> int:
+        """Return from which character of something foreign one of its reading comes."""
+        if _SENTENCE.match(foreign):
+            return at
+        return bisect_right([*accumulate(map(len, map(self.__getitem__, foreign)))], at)
+
+    def made(self, spelt: str) -> str:
+        """Return how a character is read, or each of several."""
+        if len(spelt) > 1:
+            return "".join(map(self.__getitem__, spelt))
+        if self._tags and _TAG.match(spelt):
+            return chr(ord(spelt) - _TAGS).casefold()
+        found = "".join(_LOOKALIKES.get(ord(part), part) for part in unicodedata.normalize("NFKC", spelt))
         found = "".join(part for part in unicodedata.normalize("NFKD", found) if not _is_invisible(part))
-        return "".join(_LOOKALIKES.get(ord(part), part) for part in found.casefold())
+        found = "".join(_LOOKALIKES.get(ord(part), part) for part in found.casefold())
+        return "".join(map(_in_latin, found))
 
 
-@cache
-def table(*, tags: bool) -> Table:
-    """Return how characters are read; with ``tags``, tag characters as the letters that they spell."""
-    return Table(tags=tags)
+def _in_latin(each: str) -> str:
+    """Return what stands in Latin-1 for a character that is part of no marker, or that is blank."""
+    if each <= "\xff":
+        return each
+    return " " if each.isspace() else _OTHER if each.isalnum() else DOT
 
 
 def _is_invisible(each: str) -> bool:
-    return unicodedata.category(each) in {"Cf", "Cc", "Mn", "Me"} and each not in "\n\r\t"
+    return unicodedata.category(each) in {"Cf", "Cc", "Mn", "Me"}
+
+
+#: Who reads tag characters as the letters that they spell, and who reads them as nothing.
+READERS: Final = (Reader(tags=True), Reader(tags=False))
+#: How Latin-1 is read, each character as one, and the characters of it that read as none or as several.
+LATIN: Final = bytes(ord(READERS[0].latin(chr(code)) or chr(code)) for code in range(256))
+NOT_ONE: Final = bytes(code for code in range(256) if READERS[0].latin(chr(code)) is None)
+_PLAIN: Final = re.escape(bytes({*range(256)}.difference(NOT_ONE)).decode("latin-1"))
+#: What is left to readers: sentences of letters that read as no others, and other characters.
+FOREIGN = re.compile(
+    f"([^{_PLAIN}](?:(?<=[{_LETTERS}])(?:[{_BETWEEN}]*[{_LETTERS}])?|[^{_PLAIN}{_LETTERS}]*))"
+)

@@ -7,43 +7,39 @@ what it looked like. Everything else stays as it is.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Final
 
-from wakeful_taint.spellings import DOT, Spelling, spelled, spelled_undone, squeeze, undone
+from wakeful_taint.lookalikes import DOT
+from wakeful_taint.spellings import Spelling, spelled, spelled_undone, squeeze, undone
 
 #: The envelope's tag.
 TAG: Final = "untrusted_external_data"
 #: Rounds after which a text that still reads as a marker has every bracket and colon broken.
 PASSES: Final = 8
 
-_NAMES = [squeeze(TAG), "runtimestate"]
-_NAMES += [name[::-1] for name in _NAMES]
-_NAME = re.compile("|".join(r"[\s_-]*+".join(name) for name in _NAMES))
+#: Patterns of what may stand in a text forwards, and of what may stand in it backwards.
+_Kinds = list[list[str]]
+_GAP: Final = r"[\s_-]*+"
+_NAMES: Final = (squeeze(TAG), "runtimestate")
 _ROLES = "human|assistant|system|user|developer|tool|model"
-_SELOR = _ROLES[::-1]
-#: Markers by what stands in every one of them, forwards and backwards. Most patterns begin with that one
-#: character, and the others are rarely tried: all of them in one take much longer.
-_MARKERS: Final = {
-    "<": r"<(?:\|[^<>|\n]{1,40}\|>|</?sys>>|(?:start|end)_?of_?turn>"
-    r"|/?(?:tool|function)_?(?:use|result|call)s?)",
-    ">": r">(?:\|[^<>|\n]{1,40}\|<|>sys/?<<|nrut_?fo_?(?:trats|dne)<)",
-    "[": r"\[/?inst\]",
-    "]": r"\]tsni/?\[",
-    "loot": r"(?:esu|tluser|llac)_?loot/?<",
-    "noitcnuf": r"(?:esu|tluser|llac)_?noitcnuf/?<",
-    "role": rf"[\"']role[\"']\s*:\s*[\"'](?:{_ROLES})[\"']",
-    "elor": rf"[\"'](?:{_SELOR})[\"']\s*:\s*[\"']elor[\"']",
-}
-#: Turn labels, each the group of its pattern: after a line break, and backwards before one.
-_LABELS: Final = {
-    ":": rf"\n[^\S\n]*+(?:#+\s*+)?({_ROLES})\s*:",
-    "#": r"\n[^\S\n]*+#+\s*+(system|assistant|user)\b",
-}
-_SLEBAL: Final = {
-    ":": rf":\s*+({_SELOR})\s*(?:#+\s*)?(?=\n|$)",
-    "#": r"\b(metsys|tnatsissa|resu)\s*+#+[^\S\n]*+(?=\n|$)",
-}
+#: A turn's label, which follows a line break; one is put before every text.
+_LABEL: Final = rf"\n[^\S\n]*+(?:#++\s*+(?=(?:system|assistant|user)\b|(?:{_ROLES})\s*:)|(?=(?:{_ROLES})\s*:))"
+#: Markers: signs and a part that stand in every one, also without blanks, and a pattern after which a dot is
+#: set. Signs and parts are looked for first, since most texts hold none and that takes a tenth of the time.
+#: For the same reason each pattern begins with one character.
+_KINDS: Final = (
+    *(("", name, f"{name[0]}(?={_GAP}{_GAP.join(name[1:])})") for name in _NAMES),
+    ("<|>", "<|", r"<(?=\|(?:[^<>|\n]{1,40}|[a-z_]++)\|>)"),
+    ("<>", "sys>>", r"<(?=</?sys>>)"),
+    ("<>", "turn>", r"<(?=(?:start|end)_?of_?turn>)"),
+    ("<", "tool", r"<(?=/?tool_?(?:use|result|call))"),
+    ("<", "function", r"<(?=/?function_?(?:use|result|call))"),
+    ("[]", "inst]", r"\[(?=/?inst\])"),
+    (":", "role", rf"[\"'](?=role[\"']\s*:\s*[\"'](?:{_ROLES})[\"'])"),
+    (":", "", _LABEL),
+    ("#", "", _LABEL),
+)
 
 
 def neutral(text: str) -> str:
@@ -61,57 +57,53 @@ def _places(text: str) -> list[int] | None:
 
     The plainest way to read the text in which a marker stands decides: most stand there undisguised.
     """
-    plain = list(spelled(text))
-    tight = [squeeze(each.text) for each in plain]
-    named = any(map(_has_name, tight))
-    if places := _in(plain, named=named):
-        return places
-    marked = named or any(list(_dots(each)) for each in tight)
-    if marked and (places := _in([each.squeezed() for each in plain])):
-        return places
+    marked: list[tuple[Spelling, _Kinds]] = []
+    for each in spelled(text):
+        tight = squeeze(each.text)
+        kinds = _kinds(tight)
+        if places := _in(each, kinds):
+            return sorted(places)
+        if _dots(tight, kinds):
+            marked.append((each, kinds))
+    if places := set().union(*(_in(each.squeezed(), kinds) for each, kinds in marked)):
+        return sorted(places)
     if marked or _hides_name(text):
-        after = list(spelled_undone(text))
-        return _in([*after, *(each.squeezed() for each in after)])
+        return sorted(set().union(*map(_in_undone, spelled_undone(text))))
     return None
 
 
+def _in_undone(spelling: Spelling) -> set[int]:
+    kinds = _kinds(squeeze(spelling.text))
+    return _in(spelling, kinds) | _in(spelling.squeezed(), kinds)
+
+
 def _hides_name(text: str) -> bool:
-    return any(
-        _has_name(squeeze(each.text)) for after in undone(text, names_only=True) for each in spelled(after)
-    )
+    """Whether a name comes of undoing entities and percent signs."""
+    tight = (squeeze(each.text) for after in undone(text, names_only=True) for each in spelled(after))
+    return any(name in each or name[::-1] in each for each in tight for name in _NAMES)
 
 
-def _has_name(tight: str) -> bool:
-    return any(name in tight for name in _NAMES)
+def _kinds(tight: str) -> _Kinds:
+    """Return the patterns of the markers that may stand in a text, which is given without blanks."""
+    kinds = [kind for kind in _KINDS if all(sign in tight for sign in kind[0])]
+    return [
+        [*dict.fromkeys(pattern for _, part, pattern in kinds if part in each)]
+        for each in (tight, tight[::-1])
+    ]
 
 
-def _in(spellings: Sequence[Spelling], *, named: bool = True) -> list[int]:
-    """Return the places in the original of what reads as a marker; of names only if there may be some."""
-    places = {each.place(at) + after for each in spellings for at, after in _dots(each.text)}
-    for each in spellings if named else ():
-        places |= {each.place(found.start() + 1) for found in _NAME.finditer(each.text)}
-    return sorted(places)
+def _in(spelling: Spelling, kinds: _Kinds) -> set[int]:
+    """Return the places in the original of what reads as a marker."""
+    return set(spelling.places(_dots(spelling.text, kinds)))
 
 
-def _dots(text: str) -> Iterator[tuple[int, int]]:
-    """Yield where markers other than names stand: a character of each, and whether the dot follows it."""
-    for found in _found(_MARKERS, text):
-        yield found.start() + 1, 0
-    for found in _found(_LABELS, f"\n{text}"):
-        yield found.start(1) - 1, 0
-    for found in _found(_SLEBAL, text):
-        yield found.end(1) - 1, 1
-
-
-def _found(patterns: Mapping[str, str], text: str) -> Iterator[re.Match[str]]:
-    for sign, pattern in patterns.items():
-        if sign in text:
-            yield from re.finditer(pattern, text)
+def _dots(text: str, kinds: _Kinds) -> list[int]:
+    """Return before which characters of a text dots belong."""
+    forwards, backwards = kinds
+    end, back, text = len(text) + 1, f"\n{text[::-1]}", f"\n{text}"
+    dots = [found.end() - 1 for each in forwards for found in re.finditer(each, text)]
+    return dots + [end - found.end() for each in backwards for found in re.finditer(each, back)]
 
 
 def _broken(text: str, places: list[int]) -> str:
-    pieces, end = [], 0
-    for place in places:
-        pieces += [text[end:place], DOT]
-        end = place
-    return "".join((*pieces, text[end:]))
+    return DOT.join(text[start:end] for start, end in pairwise((0, *places, len(text))))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from itertools import accumulate
 from typing import Final
@@ -13,10 +13,8 @@ from urllib.parse import unquote
 
 from attrs import evolve, frozen
 
-from wakeful_taint.lookalikes import TAG_TEXT, Table, table
+from wakeful_taint.lookalikes import FOREIGN, LATIN, NOT_ONE, READERS, TAGGED, Reader, Readings
 
-#: What breaks a marker: visible, not a letter, the same in every reading.
-DOT: Final = "·"
 #: How often entities and percent signs are undone; a text that was escaped more often stays escaped.
 ROUNDS: Final = 3
 _ENTITY = re.compile(r"(&(?:#[0-9]+|#[xX][0-9A-Fa-f]+|[0-9A-Za-z]{1,32});?)")
@@ -25,12 +23,9 @@ _NUMBER = re.compile(r"(&#[xX]?)0*([0-9A-Fa-f]+);?")
 _PERCENT = re.compile(r"(%[0-9A-Fa-f]{2}(?:%[0-9A-Fa-f]{2})*+)")
 #: What is no part of a name or of an encoding, and stays where it is in every reading.
 _SIGNS = re.compile(r"[!\"$'()*+,./:<=>?@\[\\\]^`{|}~]+")
-#: Characters of an encoding that is worth remembering, and how many are.
-_SHORT, _REMEMBERED = 64, 1024
-_BLANK = re.compile(r"([\s_-]+)")
-_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
-#: Characters of Chinese, Japanese and Korean that read as nothing else; a run of them is as good as one.
-_IDEOGRAPHS = re.compile("([\u3041-\u3096\u30a1-\u30fa\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3]{2,})")
+#: Blanks that are left in a reading, with dashes and underscores; one after the other is fastest.
+_BLANKS: Final = " \t\n\r_-"
+_BLANK = re.compile(f"([{_BLANKS}]+)")
 
 
 @frozen
@@ -40,26 +35,35 @@ class Spelling:
     Args:
         text: as it is read.
         before: the spelling it was made from; none for the original itself.
-        pieces: makes, when a place is asked for, the text of that one in pieces and how each is read.
+        pieces: the text of that one in pieces, and how each is read; every other one is read as it is.
+        within: tells from which character of one of the others a character of its reading comes.
     """
 
     text: str
     before: Spelling | None = None
-    pieces: Callable[[], Iterable[Sequence[str]]] = tuple
+    pieces: tuple[Sequence[str], Sequence[str]] = ((), ())
+    within: Callable[[str, int], int] = lambda _, at: at
 
-    def place(self, at: int) -> int:
-        """Return where in the original a character stands."""
-        if self.before is None:
+    def places(self, at: Sequence[int]) -> Sequence[int]:
+        """Return where in the original characters stand, or where it ends."""
+        if self.before is None or not at:
             return at
+        return self.before.places([*map(self._place, at)])
+
+    def _place(self, at: int) -> int:
         olds, news = self._starts
         piece = bisect_right(news, at) - 1
-        # What a piece spells stands where it starts; what follows in it keeps its order.
-        return self.before.place(min(olds[piece] + at - news[piece], olds[piece + 1] - 1))
+        if piece == len(self.pieces[0]):
+            return olds[piece]
+        within = at - news[piece]
+        if piece % 2:
+            within = self.within(self.pieces[0][piece], within)
+        return min(olds[piece] + within, olds[piece + 1] - 1)
 
     @cached_property
     def _starts(self) -> tuple[list[int], list[int]]:
         """Where pieces start in the text before and in this one, with the ends of both."""
-        olds, news = ([0, *accumulate(map(len, pieces))] for pieces in self.pieces())
+        olds, news = ([0, *accumulate(map(len, pieces))] for pieces in self.pieces)
         return olds, news
 
     def squeezed(self) -> Spelling:
@@ -72,21 +76,14 @@ class Spelling:
         if len(found) == 1:
             return self
         pieces = _read_as(found, read)
-        return Spelling("".join(pieces), self, lambda: (found, pieces))
+        return Spelling("".join(pieces), self, (found, pieces))
 
-    def translated(self, reader: Table, characters: set[str]) -> Spelling:
-        """Return it as a table reads its characters, which are given."""
-        text = reader.read(self.text, characters)
-        # Most characters are read as one: what stands where is told by the others alone.
-        others = [each for each in characters if len(reader[ord(each)]) != 1]
-        if not others:
-            return evolve(self, text=text)
-
-        def pieces() -> Iterable[Sequence[str]]:
-            found = re.split(f"([{re.escape(''.join(others))}])", self.text)
-            return found, _read_as(found, lambda each: reader[ord(each)])
-
-        return Spelling(text, self, pieces)
+    def read(self, reader: Reader) -> Spelling:
+        """Return it as somebody reads what is foreign to Latin-1."""
+        found = FOREIGN.split(self.text)
+        pieces = _read_as(found, reader.__getitem__)
+        text = "".join(pieces).encode("latin-1").translate(LATIN).decode("latin-1")
+        return Spelling(text, self, (found, pieces), reader.origin)
 
 
 def _read_as(found: Sequence[str], read: Callable[[str], str]) -> list[str]:
@@ -96,22 +93,17 @@ def _read_as(found: Sequence[str], read: Callable[[str], str]) -> list[str]:
     return pieces
 
 
-class _Undone(dict[str, str]):
-    """What entities and runs of percent signs spell; most texts have few different ones."""
+class _Undone(Readings):
+    """What entities and runs of percent signs spell."""
 
-    def __missing__(self, spelt: str) -> str:
+    def made(self, spelt: str) -> str:
+        """Return what one of them spells."""
         if spelt.startswith("%"):
-            read = unquote(spelt)
-        elif number := _NUMBER.fullmatch(spelt):
+            return unquote(spelt)
+        if number := _NUMBER.fullmatch(spelt):
             # Eight digits are beyond Unicode already, and thousands are more than int() takes.
-            read = html.unescape(f"{number[1]}{number[2][:8]};")
-        else:
-            read = html.unescape(spelt)
-        if len(self) >= _REMEMBERED:
-            self.clear()
-        if len(spelt) <= _SHORT:
-            self[spelt] = read
-        return read
+            return html.unescape(f"{number[1]}{number[2][:8]};")
+        return html.unescape(spelt)
 
 
 _UNDONE = _Undone()
@@ -119,7 +111,9 @@ _UNDONE = _Undone()
 
 def squeeze(text: str) -> str:
     """Return a text without blanks, dashes and underscores."""
-    return "".join(text.split()).replace("_", "").replace("-", "")
+    for each in _BLANKS:
+        text = text.replace(each, "")
+    return text
 
 
 def undone(text: str, *, names_only: bool = False) -> Iterator[str]:
@@ -154,19 +148,10 @@ def spelled_undone(text: str) -> Iterator[Spelling]:
         yield from _read(spelling)
 
 
-def _is_plain(text: str) -> bool:
-    """Whether every character of a text reads as itself, but for its case."""
-    if not (text.isascii() or text.replace(DOT, "").isascii()):
-        return False
-    return text.isprintable() or not _CONTROL.search(text)
-
-
 def _read(spelling: Spelling) -> Iterator[Spelling]:
-    if _is_plain(spelling.text):
-        yield evolve(spelling, text=spelling.text.lower())
+    latin = spelling.text.encode("latin-1", "ignore").translate(LATIN, NOT_ONE)
+    if len(latin) == len(spelling.text):
+        yield evolve(spelling, text=latin.decode("latin-1"))
         return
-    spelling = spelling.replaced(_IDEOGRAPHS, lambda _: "\u4e00")
-    characters = set(spelling.text)
-    yield spelling.translated(table(tags=False), characters)
-    if any(ord(each) in TAG_TEXT for each in characters):
-        yield spelling.translated(table(tags=True), characters)
+    tagged = TAGGED in spelling.text.encode(errors="surrogatepass")
+    yield from map(spelling.read, READERS if tagged else READERS[1:])
