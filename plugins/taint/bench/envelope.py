@@ -121,7 +121,13 @@ def tokens() -> None:
         print(f"{name}: body {count(body) / count(text):.3f} x, tags {tags} tokens")
 
 
-PAGES = {"table": table(), "look": look(), "HTML": page(), "Cyrillic": "Слово и дело, "}
+PAGES = {
+    "table": table(),
+    "look": look(),
+    "HTML": page(),
+    "French": "Les factures de février ont été payées. La dernière arrive après les fêtes, en avril.\n",
+    "Cyrillic": "Счёт за февраль оплачен. Последний придёт после праздников, в апреле.\n",
+}
 SIZE = 10_000
 
 
@@ -140,9 +146,11 @@ def times() -> None:
     texts = {
         **PAGES,
         "Japanese": "これはただの文章です。",
+        "Vietnamese": "Hóa đơn tháng hai đã được thanh toán. Hóa đơn cuối cùng sẽ đến vào tháng tư.\n",
         "nothing but closing tags": "</untrusted_external_data>",
         "nothing but encoded tags": "%253C%252Funtrusted_external_data",
         "nothing but turn labels": "system: yes\n",
+        "nothing but headings": "### System:\n",
     }
     for name, text in texts.items():
         for size in (SIZE, 10 * SIZE):
