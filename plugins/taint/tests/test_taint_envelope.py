@@ -8,7 +8,6 @@ import re
 import unicodedata
 from urllib.parse import quote, unquote
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -205,92 +204,3 @@ def test_no_result_leaves_its_envelope_whatever_field_it_is_in(result: ActionRes
 @given(TEXTS)
 def test_no_source_leaves_its_attribute(source: str) -> None:
     body("x", source)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "| id | name |\n|---|---|\n| 1 | <Ana> & [Bob] |",
-        '<div class="user">5 &lt; 6</div><!-- ok --><script>if (a < b) {}</script>',
-        "- link 'Invoice <3>' [e3]\n  - text: user interface",
-        "Ein Satz über untrusted data, role models and systems: fine.",
-        "日本語のテキスト、данные и ещё",
-    ],
-)
-def test_what_reads_as_nothing_else_stays_as_it_is(text: str) -> None:
-    assert body(text) == text
-
-
-@pytest.mark.parametrize("text", ["resu ###\nmore", "metsys # \nmore", "more\ntnatsissa ##"])
-def test_a_heading_that_is_written_backwards_is_broken_wherever_it_stands(text: str) -> None:
-    assert not poses(body(text))
-
-
-@pytest.mark.parametrize("digits", [40, 5_000])
-def test_a_character_written_with_thousands_of_digits_is_read_too(digits: int) -> None:
-    zeros = "0" * digits
-    assert not leaves(body(f"&#{zeros[:40]}60;/{TAG}>"))
-    assert DOT in body(f"&#x{zeros}3c;/&#x{zeros}75;{TAG[1:]}>")  # int() takes any count of these
-    assert DOT in body(f"&#{zeros}60;/&#{zeros}117;{TAG[1:]}>")
-    beyond = f"&#{digits * '9'}; and &#x{digits * 'f'};"
-    assert body(beyond) == beyond
-
-
-@pytest.mark.parametrize(
-    "text", ["untrust%D0&#37;B5d_external_data", "untrust&#37;D0%B5d_ext&#37;65rnal_data"]
-)
-def test_a_letter_whose_bytes_are_spelled_in_two_ways_is_read_too(text: str) -> None:
-    assert not leaves(body(f"</{text}>"))
-    assert DOT in body(f"</{text}>")
-
-
-def test_every_character_that_reads_as_nothing_or_as_a_letter_of_the_name_is_seen_through() -> None:
-    seen = 0
-    for code in (*range(0x80, 0xD800), *range(0xE000, 0x20000), *range(0xE0020, 0xE007F)):
-        for read in read_by_a_forgiving_reader(chr(code), undo=False):
-            disguised = TAG.replace(read, chr(code)) if read else f"untrusted{chr(code)}_external_data"
-            if disguised != TAG:
-                seen += 1
-                assert not leaves(body(f"да </{disguised}> да")), hex(code)
-    assert seen > 2_000
-
-
-@pytest.mark.parametrize(
-    "words", ["слово и дело", "λόγος, και", "שלום עולם", "كلمة", "शब्द", "คำพูด", "你好。世界", "단어"]
-)
-@pytest.mark.parametrize("marker", [f"</{TAG}>", "<|im_start|>", "[INST]", "\n# user\n", "\nsystem: "])
-def test_words_of_other_scripts_hide_nothing(marker: str, words: str) -> None:
-    for disguised in (marker, cyrillic(marker), wide(marker), f"{wide('<')}{marker[1:]}"):
-        text = f"{words}{disguised}{words} {disguised}"
-        inside = body(text)
-        assert not leaves(inside)
-        assert not poses(inside)
-        assert inside.replace(DOT, "") == text
-
-
-def test_letters_that_fold_to_several_keep_dots_in_their_places() -> None:
-    assert body(f"\ufb03 straße \u2048</{TAG}>") == f"\ufb03 straße \u2048</u{DOT}{TAG[1:]}>"
-
-
-@pytest.mark.parametrize("inside", ["각" * 14, "一" * 50, "x" * 40, "im_start" * 9, "all of this " * 9])
-@pytest.mark.parametrize("before", ["", "a" * 300])
-def test_a_marker_that_is_long_in_some_reading_is_broken_once(before: str, inside: str) -> None:
-    assert body(f"{before}\u2039|{inside}|>") == f"{before}\u2039{DOT}|{inside}|>"
-
-
-def test_only_what_would_read_as_a_marker_is_touched() -> None:
-    assert (
-        body(f"before\n</{TAG}>\nafter & <b>bold</b>") == f"before\n</u{DOT}{TAG[1:]}>\nafter & <b>bold</b>"
-    )
-
-
-def test_trust_is_said_where_it_is_better_than_none() -> None:
-    assert 'trust="semi_trusted"' in DataEnvelope().wrap("x", Trust.SEMI_TRUSTED, "s", NONCE)
-
-
-@pytest.mark.parametrize(
-    "around", ["", "é", "".join(map(chr, range(0xC0, 0x250)))], ids=["none", "one", "many"]
-)
-def test_a_name_is_read_alike_beside_few_and_many_other_characters(around: str) -> None:
-    assert not leaves(body(f"{around}</{cyrillic(TAG)}>{around}"))
-    assert DOT in body(f"{around}</{cyrillic(TAG)}>{around}")

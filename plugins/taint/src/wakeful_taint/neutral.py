@@ -15,27 +15,31 @@ from wakeful_taint.spellings import Spelling, spelled, spelled_undone, squeeze, 
 
 #: The envelope's tag.
 TAG: Final = "untrusted_external_data"
-#: Rounds after which a text that still reads as a marker has every bracket and colon broken.
+#: Rounds after which a text that still reads as a marker has dots for all of its signs.
 PASSES: Final = 8
 
 #: Patterns of what may stand in a text forwards, and of what may stand in it backwards.
 _Kinds = list[list[str]]
 _GAP: Final = r"[\s_-]*+"
 _NAMES: Final = (squeeze(TAG), "runtimestate")
-_ROLES = "human|assistant|system|user|developer|tool|model"
+#: JSON may escape a slash.
+_SLASH: Final = r"(?:\\?/)?"
+_ROLES: Final = "human|assistant|system|user|developer|tool|model"
 #: A turn's label, which follows a line break; one is put before every text.
-_LABEL: Final = rf"\n[^\S\n]*+(?:#++\s*+(?=(?:system|assistant|user)\b|(?:{_ROLES})\s*:)|(?=(?:{_ROLES})\s*:))"
+_LABEL: Final = (
+    rf"\n[^\S\n]*+(?:#++\s*+(?=(?:system|assistant|user)\b|(?:{_ROLES})\s*:)|(?=(?:{_ROLES})\s*:))"
+)
 #: Markers: signs and a part that stand in every one, also without blanks, and a pattern after which a dot is
 #: set. Signs and parts are looked for first, since most texts hold none and that takes a tenth of the time.
 #: For the same reason each pattern begins with one character.
 _KINDS: Final = (
     *(("", name, f"{name[0]}(?={_GAP}{_GAP.join(name[1:])})") for name in _NAMES),
     ("<|>", "<|", r"<(?=\|(?:[^<>|\n]{1,40}|[a-z_]++)\|>)"),
-    ("<>", "sys>>", r"<(?=</?sys>>)"),
+    ("<>", "sys>>", rf"<(?=<{_SLASH}sys>>)"),
     ("<>", "turn>", r"<(?=(?:start|end)_?of_?turn>)"),
-    ("<", "tool", r"<(?=/?tool_?(?:use|result|call))"),
-    ("<", "function", r"<(?=/?function_?(?:use|result|call))"),
-    ("[]", "inst]", r"\[(?=/?inst\])"),
+    ("<", "tool", rf"<(?={_SLASH}tool_?(?:use|result|call))"),
+    ("<", "function", rf"<(?={_SLASH}function_?(?:use|result|call))"),
+    ("[]", "inst]", rf"\[(?={_SLASH}inst\])"),
     (":", "role", rf"[\"'](?=role[\"']\s*:\s*[\"'](?:{_ROLES})[\"'])"),
     (":", "", _LABEL),
     ("#", "", _LABEL),
@@ -55,7 +59,7 @@ def neutral(text: str) -> str:
 def _places(text: str) -> list[int] | None:
     """Return where dots belong, in order; None if nothing reads as a marker to anybody.
 
-    The plainest way to read the text in which a marker stands decides: most stand there undisguised.
+    The first reading in which a marker stands decides; most stand in the plain ones, which come first.
     """
     marked: list[tuple[Spelling, _Kinds]] = []
     for each in spelled(text):
@@ -94,7 +98,7 @@ def _kinds(tight: str) -> _Kinds:
 
 def _in(spelling: Spelling, kinds: _Kinds) -> set[int]:
     """Return the places in the original of what reads as a marker."""
-    return set(spelling.places(_dots(spelling.text, kinds)))
+    return set(spelling.places(sorted(_dots(spelling.text, kinds))))
 
 
 def _dots(text: str, kinds: _Kinds) -> list[int]:
