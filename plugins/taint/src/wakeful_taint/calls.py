@@ -15,16 +15,11 @@ DESTINATION, OBJECT, VALUE, CONTENT = "destination", "object", "value", "content
 
 #: Words in an action's name that say it cannot be undone, gives access or handles credentials, whatever its
 #: declared effect: declarations of tools from elsewhere are often too mild.
-_DELETES = frozenset(
-    ["delete", "remove", "erase", "purge", "wipe", "drop", "destroy", "cancel", "trash", "unlink", "truncate"]
+_BEYOND = re.compile(
+    "(?:delete|remove|erase|purge|wipe|drop|destroy|cancel|trash|unlink|truncate|clear"
+    "|password|passphrase|credential|secret|otp|mfa|token|apikey"
+    "|share|sharing|unshare|grant|revoke|invite|access|permission|acl|collaborator)s?"
 )
-_CREDENTIALS = frozenset(
-    ["password", "passwords", "passphrase", "credential", "credentials", "secret", "secrets", "otp", "mfa"]
-)
-_ACCESS = frozenset(
-    {"share", "unshare", "grant", "revoke", "invite", "permission", "permissions", "acl", "collaborator"}
-)
-_BEYOND = _DELETES | _CREDENTIALS | _ACCESS
 _HUMP, _NO_LETTER = re.compile(r"(?<=[a-z0-9])(?=[A-Z])"), re.compile(r"[\W_]+")
 #: Destinations of a write that only links one of them to the other, such as a person to a group.
 _LINKED = 2
@@ -68,12 +63,12 @@ def arguments(action: Action, args: Json, words: Words) -> tuple[Argument, ...]:
 def effect_of(action: Action, args: Json) -> Effect:
     """Return what a call does, the arguments considered; ``EXTERNAL`` for what reaches or cannot be undone.
 
-    Granting access, handling credentials and deleting are external whatever an action says. So is a fetch,
-    which stays ``FETCH`` for the owner's list of sites.
+    Granting access, handling credentials and deleting are external however mild a write is declared. So is a
+    fetch, which stays ``FETCH`` for the owner's list of sites.
     """
     if isinstance(args, Mapping) and any(is_given(args.get(name)) for name in action.external_if_present):
         return Effect.EXTERNAL
-    if action.effect is Effect.WRITE and (_BEYOND & _words(action) or _links(action)):
+    if action.effect is Effect.WRITE and (any(map(_BEYOND.fullmatch, _words(action))) or _links(action)):
         return Effect.EXTERNAL
     return action.effect
 
@@ -81,7 +76,8 @@ def effect_of(action: Action, args: Json) -> Effect:
 def _words(action: Action) -> set[str]:
     """Return the words of an action's names, those of ``deleteFile`` too."""
     humps = _HUMP.sub(" ", action.name).casefold()
-    return {*action.tool_name.split("_"), *_NO_LETTER.split(humps)}
+    words = {*action.tool_name.split("_"), *_NO_LETTER.split(humps)}
+    return words | {"apikey"} if {"api", "key"} <= words else words
 
 
 def _links(action: Action) -> bool:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from urllib.parse import SplitResult, unquote, urlsplit
 
-from wakeful_taint.texts import folded
+from wakeful_taint.texts import exact
 
 #: Characters that browsers and parsers read differently; an address with one is in no list.
 _AMBIGUOUS = frozenset("\\\t\r\n \x00")
+_HOST = re.compile(r"[a-z0-9._-]+|[0-9a-f:.]+")
 
 
 def in_sites(address: str, sites: Sequence[str]) -> bool:
@@ -27,7 +29,7 @@ def in_sites(address: str, sites: Sequence[str]) -> bool:
         return False
     if split.scheme not in {"http", "https"} or split.username is not None or port not in {None, 80, 443}:
         return False
-    return any(_inside(host, split, site) for site in sites)
+    return _HOST.fullmatch(host) is not None and any(_inside(host, split, site) for site in sites)
 
 
 def _inside(host: str, split: SplitResult, site: str) -> bool:
@@ -45,11 +47,11 @@ def _inside(host: str, split: SplitResult, site: str) -> bool:
 
 def in_recipients(value: str, recipients: Sequence[str]) -> bool:
     """Whether a recipient is listed by its name or address, or by the domain of its address."""
-    own = folded(value)
-    for each in map(folded, recipients):
+    own = exact(value)
+    for each in map(exact, recipients):
         if own == each:
             return True
         domain = each.removeprefix("*")
         if domain.startswith("@") and own.count("@") == 1 and own.endswith(domain) and own != domain:
-            return not any(mark in own for mark in " ,;<>\"'()")
+            return own.isprintable() and not any(mark in own for mark in " ,;<>\"'()")
     return False

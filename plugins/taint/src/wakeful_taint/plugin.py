@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from wakeful.hookspecs import hookimpl
 from wakeful.types import (
@@ -27,7 +27,7 @@ from wakeful_taint.reset import KeepsDropped
 from wakeful_taint.rules import Case, Decision, decide
 from wakeful_taint.seen import Index, Seen
 from wakeful_taint.settings import TaintSettings
-from wakeful_taint.texts import folded
+from wakeful_taint.texts import codes_in, folded
 
 #: Place of the section among the static ones.
 ORDER = 90
@@ -124,8 +124,21 @@ class Taint:
             repeat=self._repeats.is_one(runs, known, proposal, earlier),
             followed=_followed(runs, earlier, catalogue),
             page=_page(seen, action, catalogue),
+            elsewhere=_elsewhere(runs, known),
         )
         return decide(case, self._settings), known
+
+
+def _elsewhere(runs: Sequence[Run], known: Sequence[Seen]) -> Callable[[str], bool]:
+    """Return whether a code stood in what the runs were shown, besides the rows of the last of them."""
+
+    def stood(code: str) -> bool:
+        if any(code in seen.codes for seen in known[:-1]):
+            return True
+        outside = (each for run in runs for each in run.context if each.trust is not Trust.TRUSTED)
+        return any(code in codes_in(each.text) for each in outside)
+
+    return stood
 
 
 def _tainted(run: Run, seen: Seen) -> bool:

@@ -6,6 +6,8 @@ text asked for; so an effect passes only as far as its arguments are the user's 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from attrs import field, frozen
 
 from wakeful.types import Action, Effect, Json, Verdict
@@ -33,6 +35,7 @@ class Case:
         repeat: whether the identical call was made before in the conversation.
         followed: links that the run has followed.
         page: address of the page that the action would act on; empty if it acts on none.
+        elsewhere: whether a code stood in something else that was shown.
     """
 
     action: Action
@@ -43,6 +46,7 @@ class Case:
     repeat: bool = False
     followed: int = 0
     page: str = ""
+    elsewhere: Callable[[str], bool] = field(default=lambda _: False)
     effect: Effect = field(init=False)
     given: tuple[Argument, ...] = field(init=False)
 
@@ -147,7 +151,11 @@ def foreign_tokens(case: Case, settings: TaintSettings) -> list[str]:
         for leaf in each.leaves:
             found.update(dict.fromkeys(case.words.foreign(leaf)))
             strange = case.words.foreign_codes(folded(leaf))
-            found.update(dict.fromkeys(sorted(code for code in strange if code in case.seen.codes)))
+            found.update(
+                dict.fromkeys(
+                    sorted(code for code in strange if code in case.seen.codes or case.elsewhere(code))
+                )
+            )
     return list(found)
 
 

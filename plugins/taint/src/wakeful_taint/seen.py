@@ -5,12 +5,13 @@ The index is derived from rows and holds nothing else; the rows in the store are
 
 from __future__ import annotations
 
+import re
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 
 from attrs import define, field, frozen
 
-from wakeful.types import Json, Row, RowKind, Run, Trust, read_json, tool_name
+from wakeful.types import Json, Result, Row, RowKind, Run, Trust, read_json, tool_name
 from wakeful_taint.texts import addresses, codes, folded, host_of, links, normal, parts, plain_link, written
 from wakeful_taint.words import Words
 
@@ -18,6 +19,9 @@ from wakeful_taint.words import Words
 KEPT = 64
 #: Only a person's own words, which taint nothing and are not output.
 _OWN = {RowKind.USER, RowKind.STEER}
+_ESCAPED = re.compile(r"\\+/")  # a slash as JSON may have it, once or more
+#: What a model wrote although it is shown as output; sub-agents' answers are as well.
+_BY_MODELS, _DELEGATES = {RowKind.NOTE, RowKind.SUMMARY}, "delegate_to_"
 
 
 @frozen
@@ -46,6 +50,7 @@ class Seen:
     pages: list[tuple[tuple[str, ...], str]] = field(factory=list)
     texts: list[tuple[Row, str]] = field(factory=list)
     calls: dict[tuple[str, str], int] = field(factory=dict)
+    delegated: set[str] = field(factory=set)
     output: dict[int, Row] = field(factory=dict)
     said: dict[int, list[str]] = field(factory=dict)
     _words: Words = Words("")
@@ -61,6 +66,7 @@ class Seen:
             return
         if row.trust is not Trust.TRUSTED:
             self.marks.append(Mark(row.seq, row.trust, row.source))
+        self.delegated.update(call.id for call in row.calls if call.tool.startswith(_DELEGATES))
         for call in row.calls:
             for known in _called(call.tool, call.args):
                 self.calls.setdefault(known, row.seq)
@@ -71,7 +77,8 @@ class Seen:
 
     def _write(self, row: Row) -> None:
         """Note the links that the model brings up itself, and hosts that nothing else has named before."""
-        said = links(written("\n".join((row.text, *(call.args for call in row.calls)))))
+        text = "\n".join((row.text, *(call.args for call in row.calls)))
+        said = links(written(_ESCAPED.sub("/", text)))
         self.named |= said - set(self.links)
         if said:
             self.named |= {host_of(link) for link in said} - {host_of(link) for link in self.links}
@@ -86,11 +93,15 @@ class Seen:
                 self.codes.setdefault(piece, row.seq)
         for address in addresses(text):
             self.codes.setdefault(address, row.seq)
-        if row.trust is not Trust.TRUSTED:
+        if row.trust is not Trust.TRUSTED and not self._is_by_model(row):
             for link in links(written(row.text)):
                 self.links.setdefault(link, row.seq)
         if row.source.startswith(("https://", "http://")):
             self.pages.append((tuple(row.meta.get("actions", ())), row.source))
+
+    def _is_by_model(self, row: Row) -> bool:
+        answers = (item.call_id for item in row.items if isinstance(item, Result))
+        return row.kind in _BY_MODELS or any(map(self.delegated.__contains__, answers))
 
     def shows(self, link: str) -> bool:
         """Whether outside text has a link exactly so, and the model brought up neither it nor its host."""

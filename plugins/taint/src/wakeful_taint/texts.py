@@ -6,6 +6,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 
 from wakeful.types import Json, canonical, read_json
 
@@ -16,15 +17,30 @@ CODE_PARTS = 8
 
 # Every pattern starts where its run of characters starts and gives nothing back: no text makes it slow.
 _MAIL = re.compile(r"(?<![\w.+-])[\w.+-]++@[\w-]++(?:\.[\w-]++)+")
-_LINK = re.compile(r"(?<![\w+-])(?:[a-z][a-z0-9+]*+://|www\.)[^\s'\"<>)\]}|]+", re.IGNORECASE)
-_BARE = re.compile(r"(?<![\w@./:-])(?:[a-z0-9-]++\.)+[a-z]{2,}+(?::\d++)?/[^\s'\"<>)\]}|]*", re.IGNORECASE)
+_LINK = re.compile(r"(?<![\w+-])(?:[a-z][a-z0-9+]*+://|(?:https?|ftp):|www\.)[^\s'\"<>)\]}|]+", re.IGNORECASE)
+# A host that something follows, as a path, a query or a port: names of files and of modules are no links.
+_BARE = re.compile(
+    r"(?<![\w@.:-])(?://)?+(?<![^/]/)(?:(?:[\w-]++\.)+[^\W\d_][\w-]++|\d{1,3}+(?:\.\d{1,3}+){3})"
+    r"(?:(?::\d{2,5}+)?[/\\][^\s'\"<>)\]}|]*|[?#]\w[^\s'\"<>)\]}|]*|:\d{2,5}+(?!\w))"
+)
+#: One of these is in every link; most texts have none.
+_SIGNS, _PORT = ("/", "\\", "?", "#", "http", "ftp:", "www."), re.compile(r":(?<=[^\W\d]:)\d\d")
 _CODE = re.compile(r"(?<![\w-])[A-Za-z_-]*+\d[\w-]*+")
 # Groups of an account or card number; dates and times are shorter.
 _GROUPED = re.compile(r"(?<![\w-])(?:[A-Za-z]{2})?\d(?:(?: ?\d){8,}+|(?:-?\d){11,}+)")
 _HOST = re.compile(r"(?:[A-Za-z][\w+.-]*://)?[^/?#]*")
-_WHOLE = re.compile(r"(-?\d+)\.0+")
+#: What may stand around a value without making it another.
+_AROUND = " \"'`,;."
 _TWO_DIGITS = re.compile(r"\d\D*\d")
-_DECIMAL = re.compile(r"(\d+)\.(\d+)")
+_DECIMAL = re.compile(r"([0-9]+)(?:\.([0-9]+))?")
+#: Wrappers of an address, which are not its first characters although mail allows them there.
+_WRAPPERS = "'*_`~"
+#: What mail and domain names may hold besides letters and digits, and what only joins letters of a name.
+_IN_MAIL, _IN_DOMAIN, _JOINING = (
+    frozenset("!#$%&'*+/=?^_`{|}~.-"),
+    frozenset("_.-"),
+    frozenset("\u00b7\u0375\u05f3\u05f4\u30fb"),
+)
 #: Full stops that name servers take for a dot.
 _STOPS = str.maketrans({"\u3002": ".", "\uff61": "."})
 
@@ -74,27 +90,47 @@ def is_given(value: Json) -> bool:
 
 
 def spellings(text: str) -> tuple[str, ...]:
-    """Return how people write a value: a number also with two places, or as a whole one."""
-    if text.isascii() and text.isdigit():
-        return (text, f"{text}.00")
+    """Return how people write a value: a number also with zeros to two places, and without; never rounded."""
     found = _DECIMAL.fullmatch(text)
     if not found:
         return (text,)
-    whole = (found[1],) if not found[2].strip("0") else ()
-    return (text, f"{float(text):.2f}", *whole)
+    whole, places = found[1], (found[2] or "").rstrip("0")
+    short = f"{whole}.{places}" if places else whole
+    return (text, short, f"{whole}.{places:0<2}")
 
 
 def addresses(text: str) -> set[str]:
-    """Return the mail addresses of a folded text."""
-    return set(_MAIL.findall(text)) if "@" in text else set()
+    """Return the mail addresses of a text in one case, each with all that belongs to it."""
+    if "@" not in text:
+        return set()
+    return {_whole(text, *found.span()) for found in _MAIL.finditer(text)}
+
+
+def _whole(text: str, start: int, end: int) -> str:
+    """Return an address with the characters beside it that a mail server would take for parts of it."""
+    while start and _belongs(text[start - 1], _IN_MAIL):
+        start -= 1
+    if end < len(text) and _belongs(text[end], _JOINING):
+        while end < len(text) and _belongs(text[end], _IN_DOMAIN):
+            end += 1
+    return text[start:end].lstrip(_WRAPPERS).rstrip(".")
+
+
+def _belongs(each: str, signs: frozenset[str]) -> bool:
+    if each.isascii():
+        return each in signs or (signs is not _JOINING and each.isalnum())
+    return (
+        each in _JOINING or (each.isalnum() and signs is not _JOINING) or unicodedata.category(each)[0] == "M"
+    )
 
 
 def links(text: str) -> set[str]:
     """Return the links of a text without the punctuation that follows them, each as :func:`plain_link`."""
     found: set[str] = set()
-    if "/" in text or "www." in text.lower():
+    lower = text.lower()
+    if any(sign in lower for sign in _SIGNS) or _PORT.search(text):
         found.update(_LINK.findall(text))
-        found.update(_BARE.findall(text))
+        found.update(_BARE.findall(_LINK.sub(" ", text)))  # what a link holds is a part of it
     return {plain_link(each.rstrip(".,;:!?")) for each in found}
 
 
@@ -121,6 +157,12 @@ def codes(text: str) -> set[str]:
     return found
 
 
+@lru_cache(64)
+def codes_in(text: str) -> frozenset[str]:
+    """Return the codes of a text and their parts."""
+    return frozenset(piece for code in codes(folded(text)) for piece in parts(code))
+
+
 def parts(code: str) -> Iterator[str]:
     """Yield the codes that a dashed code is made of, itself included."""
     yield code
@@ -138,8 +180,12 @@ def _is_code(word: str) -> bool:
 
 
 def is_firm(text: str) -> bool:
-    """Whether finding an identifier in a text is no accident: 6 characters, or 3 with a letter."""
-    return len(text) >= 6 or (len(text) >= 3 and any(map(str.isalpha, text)))  # noqa: PLR2004  (said above)
+    """Whether finding an identifier in a text is no accident: 6 characters, or 3 with a letter.
+
+    Blanks around it and zeros behind it are not counted.
+    """
+    short = min(spellings(exact(text)), key=len)
+    return len(short) >= 6 or (len(short) >= 3 and any(map(str.isalpha, short)))  # noqa: PLR2004  (said above)
 
 
 def normal(args: Json) -> str:
@@ -152,11 +198,11 @@ def _plain(value: Json) -> Json:
     if isinstance(value, Mapping):
         return {str(name): _plain(each) for name, each in value.items() if is_given(each)}
     if isinstance(value, list | tuple):
-        items = [_plain(each) for each in value]
+        items = list({canonical(each): each for each in map(_plain, value)}.values())
         return items[0] if len(items) == 1 else items
-    text = folded(json.dumps(value) if isinstance(value, bool) else str(value))
-    whole = _WHOLE.fullmatch(text)
-    return whole[1] if whole else text
+    text = folded(json.dumps(value) if isinstance(value, bool) else str(value)).strip(_AROUND)
+    sign, number = ("-", text[1:]) if text.startswith("-") else ("", text)
+    return sign + min(spellings(number), key=len)
 
 
 def _opened(value: Json) -> Json:

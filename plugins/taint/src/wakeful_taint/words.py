@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterator
 
@@ -10,19 +11,26 @@ from attrs import field, frozen
 from wakeful_taint.texts import (
     addresses,
     codes,
+    codes_in,
     exact,
     folded,
     links,
-    parts,
     plain_link,
     spellings,
     written,
 )
 
-#: Characters that make one name of what stands around them, and one number of digits around them.
-_BINDERS, _BETWEEN = frozenset("./\\+&=%#?~"), frozenset(",:")
-#: Signs of a number.
-_SIGNS = frozenset("-\u2212")
+#: Characters that make one name of what stands around them.
+_BINDERS = frozenset("./\\+&=%#?~")
+#: Signs of a number, marks before its places, and what only separates two numbers.
+_SIGNS, _POINTS, _APART = frozenset("-\u2212"), frozenset(".,\u00b7\u066b\uff0e"), frozenset(" \n;|")
+#: A number in groups of three with blanks between: what stands before the last group, a group, one more.
+_BEFORE, _GROUP, _MORE = (
+    re.compile(r"(?<!\d)\d{1,3} $"),
+    re.compile(r"\d{3}(?!\d)"),
+    re.compile(r" \d{3}(?!\d)"),
+)
+_LAST = re.compile(r"(?<!\d)\d{1,3}$")
 
 
 @frozen
@@ -38,7 +46,7 @@ class Words:
     _addresses: set[str] = field(init=False)
     _links: set[str] = field(init=False)
     _folded: set[str] = field(init=False)
-    _codes: set[str] = field(init=False)
+    _codes: frozenset[str] = field(init=False)
     _known: dict[str, bool] = field(init=False, factory=dict)
 
     @_text.default
@@ -59,8 +67,8 @@ class Words:
         return addresses(text) | links(text)
 
     @_codes.default
-    def _find_codes(self) -> set[str]:
-        return {piece for code in codes(folded(self.text)) for piece in parts(code)}
+    def _find_codes(self) -> frozenset[str]:
+        return codes_in(self.text)
 
     def have(self, value: str) -> bool:
         """Whether a value stands in the words, as a word of its own; addresses and links as a whole."""
@@ -105,11 +113,16 @@ def _is_apart(text: str, start: int, end: int) -> bool:
     """Whether what stands there is a word, name or number of its own, and no part of a longer one.
 
     The parts of an address, of a file's name, of a hyphenated name and of a number are other things than the
-    whole: 50 does not stand in 50.25, in 1,050 or in -50, nor shop.example.co in shop.example.co.uk.
+    whole: 50 does not stand in 50.25, 1,050, 50 000 or -50, nor shop.example.co in shop.example.co.uk.
     """
-    if _bound(text[max(0, start - 2) : start][::-1], text[start]):
+    value, before, after = text[start:end], text[max(0, start - 5) : start], text[end : end + 5]
+    if value[0].isdigit() and before[-1:] in _POINTS and before:
         return False
-    return not _bound(text[end : end + 2], text[end - 1])
+    if _GROUP.match(value) and _BEFORE.search(before):
+        return False
+    if _MORE.match(after) and _LAST.search(value):
+        return False
+    return not (_bound(before[:-3:-1], value[0]) or _bound(after[:2], value[-1]))
 
 
 def _bound(beside: str, edge: str) -> bool:
@@ -119,8 +132,8 @@ def _bound(beside: str, edge: str) -> bool:
     near, far = beside[0], beside[1:]
     if near.isalnum() or near in {"_", "@"}:
         return True
+    if edge.isdigit() and far.isdigit():
+        return near not in _APART
     if not far.isalnum():
         return edge.isdigit() and near in _SIGNS
-    if near in _BETWEEN:
-        return edge.isdigit() and far.isdigit()
     return near in _BINDERS or unicodedata.category(near) in {"Pd", "Pc", "Cf", "Mn", "Me"}
