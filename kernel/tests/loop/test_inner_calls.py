@@ -17,6 +17,7 @@ from wakeful.types import (
     Action,
     ActionContext,
     ActionEnded,
+    ActionError,
     ActionResult,
     Invocation,
     Judgement,
@@ -121,6 +122,27 @@ def test_each_is_judged_and_knows_its_parent_and_what_came_before(run_turn: Turn
     assert works.done == ["a"], "after something from outside came back, the next call is made of it"
     assert seen == [("1/0/0", Trust.TRUSTED), ("1/0/1", Trust.TRUSTED), ("1/0/2", Trust.UNTRUSTED)]
     assert works.got[2].code == "POLICY_DENIED"
+
+
+@pytest.mark.parametrize("end", ["raises", "fails", "says nothing of it", "is sure"])
+def test_what_is_said_after_them_is_believed_no_further_than_they_are(
+    run_turn: Turn, works: Works, end: str
+) -> None:
+    @action(effect="read", output_trust="trusted", idempotent=True)
+    async def retell(ctx: ActionContext) -> ActionResult:
+        """Say what another action said."""
+        said = (await ctx.call("look", {}, inner=0, provenance=())).outputs["result"]
+        if end == "raises":
+            raise ActionError("NO_CHOICE", "it gave several", suggestion=f"Take {said}.")
+        trust = Trust.TRUSTED if end == "is sure" else None
+        return ActionResult(success=end != "fails", message=str(said), trust=trust)
+
+    agent = Agent(model="", actions=[*works.actions([]), retell])
+    (ended,) = run_turn(agent, "Go", replies=[say(calls=["retell"]), "Done."]).calls
+    if end == "is sure":
+        assert ended.result.trust is Trust.TRUSTED
+    else:
+        assert (ended.result.trust, ended.result.source) == (Trust.UNTRUSTED, "action:Look")
 
 
 def test_the_journal_has_each_under_its_parent(works: Works, store: Database) -> None:

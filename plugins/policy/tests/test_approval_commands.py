@@ -100,6 +100,44 @@ def test_approving_runs_the_call_and_prints_what_its_run_says(
     assert said(capsys, "list") == (0, "nothing waits for a person\n")
 
 
+@pytest.mark.parametrize(
+    ("args", "hint"),
+    [
+        ('{"eurs": 4, "to": "x"}', "args: "),
+        ('{"euros": 4, "to": "x", "to": "y"}', "--args: the values name 'to' twice"),
+    ],
+)
+def test_arguments_that_cannot_be_used_decide_nothing(
+    folder: Path, capsys: pytest.CaptureFixture[str], args: str, hint: str
+) -> None:
+    request = waiting(capsys)["id"]
+    code, text = said(capsys, "approve", request, "--as", "ana", "--args", args)
+    assert (code, hint in text) == (2, True), text
+    assert waiting(capsys)["status"] == "pending"
+    assert said(capsys, "approve", request, "--as", "ana")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        (("money leaves", "much money leaves"), "APPROVAL_VOID"),
+        (('"require_approval"', '"deny"'), "POLICY_DENIED"),
+        (('"tools:*"', '"failing:*"'), "ERROR"),
+    ],
+)
+def test_an_approved_call_that_does_not_succeed_is_told(
+    folder: Path, capsys: pytest.CaptureFixture[str], change: tuple[str, str], code: str
+) -> None:
+    request = waiting(capsys)["id"]
+    (folder / "wakeful.toml").write_text(CONFIG.replace(*change))
+    (folder / "failing.py").write_text(TOOLS.replace('return "paid"', 'raise OSError("no paper")'))
+    ended, text = said(capsys, "approve", request, "--as", "ana")
+    assert ended == 1
+    assert f"{request}: approved, {code}\n" in text
+    assert "the call did not succeed: " in text
+    assert "All done." in text
+
+
 def test_rejecting_runs_nothing(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, text = said(capsys, "reject", waiting(capsys)["id"], "--as", "ana")
     assert code == 0

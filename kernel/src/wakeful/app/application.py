@@ -245,6 +245,7 @@ class App:
                 self._problems[name] = self._problems.get(name, ()) + wrong
         await self.runtime.start(self._engine.handlers(), concurrency=concurrency)
         await self._engine.desk.send()
+        await self.approvals.catch_up()
 
     async def _close(self, platform: Platform) -> None:
         await self._engine.close()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncGenerator, Mapping
+from contextlib import suppress
 from functools import partial
 
 from attrs import frozen
@@ -10,7 +12,7 @@ from sqlalchemy import select
 
 from wakeful.app.desk import Desk
 from wakeful.loop.agent import BuiltAgent
-from wakeful.loop.decisions import Settle, asked_by, decide, expiring, gone
+from wakeful.loop.decisions import Settle, asked_by, decide, expiring, gone, left_behind, over_with
 from wakeful.store.engine import Store
 from wakeful.store.tables import run
 from wakeful.types import (
@@ -24,8 +26,12 @@ from wakeful.types import (
     NotFoundError,
     Notices,
     RunStatus,
+    StoreError,
+    Voids,
     nearest,
 )
+
+log = logging.getLogger("wakeful")
 
 #: Seconds between looks for what channels have yet to tell; another process may have stored it.
 NEWS_S = 1.0
@@ -136,18 +142,60 @@ class ApprovalDesk:
         return await self._settle(request_id, by, settle)
 
     async def _settle(self, request_id: str, by: str, settle: Settle) -> ApprovalRequest:
+        over = await self._over(await self._slot_of(request_id), request_id)
         request = await decide(self.store, settle, self.desk.wake)
         if request is not None:
             await self.desk.send()
             if request.expires is not None:
                 await self.desk.runtime.cancel(expiring(request.id))
             return request
+        if over:
+            raise NotAvailableError(over)
+        await self._expire(await self._slot_of(request_id), request_id)
         open_ids = [request.id for request in await self.list()]
         if request_id in open_ids:
             raise NotFoundError(f"request {request_id!r} is not for {by!r} to decide, or not in this way")
         msg = f"request {request_id!r} is unknown, already decided, or not for {by!r} to decide"
         known = request_id in open_ids
         raise NotFoundError(f"{msg} in this way" if known else msg + nearest(request_id, open_ids))
+
+    async def _expire(self, slot: Approvals, request_id: str) -> None:
+        """End a request if its time is over, and wake its run."""
+        if isinstance(slot, Answers):
+            with suppress(NotAvailableError):  # its run has ended
+                await decide(self.store, partial(slot.expire, request_id=request_id), self.desk.wake)
+                await self.desk.send()
+
+    async def _over(self, slot: Approvals, request_id: str) -> str:
+        """End a request if its run has ended without it; return what happened, empty if it has not."""
+        why = await self.store.read(lambda conn: over_with(conn, request_id))
+        if why and isinstance(slot, Voids):
+            async with self.store.transaction() as tx:
+                await slot.void(tx, request_id)
+        return why
+
+    async def catch_up(self) -> None:
+        """See to what was due while no plugin was there for it: requests that are over, decisions."""
+        slots = {name: agent.approvals for name, agent in self.agents.items() if agent.approvals is not None}
+        if not slots:
+            return
+        for slot in slots.values():
+            try:
+                await self._end_overdue(slot)
+            except StoreError:
+                raise
+            except Exception:  # whatever a plugin raises, the others start
+                log.exception("what is due of the requests for people could not be seen to")
+        items = await self.store.read(lambda conn: left_behind(conn, tuple(slots)))
+        for item in items:
+            await self.desk.runtime.submit(item)
+
+    async def _end_overdue(self, slot: Approvals) -> None:
+        now = self.clock.now()
+        for request in await slot.pending(""):
+            over = await self._over(slot, request.id)
+            if not over and request.expires is not None and request.expires <= now:
+                await self._expire(slot, request.id)
 
     async def _slot_of(self, request_id: str) -> Approvals:
         """Return what stores the requests of the agent that a request is of; any if it is unknown."""

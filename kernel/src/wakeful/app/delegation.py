@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Coroutine, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from attrs import define
+from attrs import define, evolve
 from sqlalchemy import Connection
 
 from wakeful.app.due import stored_answer
@@ -35,6 +35,7 @@ from wakeful.types import (
     FencedError,
     Json,
     NotFoundError,
+    Provenance,
     Run,
     RunStatus,
     failure,
@@ -88,11 +89,22 @@ class Delegation:
         self, run_id: str, agent: BuiltAgent, args: Mapping[str, Json], ctx: ActionContext, parent: Live
     ) -> Answer:
         engine, above = self.engine, parent.run
-        options = _handed_down(args, above)
+        worst = _worst(ctx, above)
+        options = _handed_down(args, above, worst)
         now, secret = engine.ambient.clock.now(), engine.ambient.ids.secret()
         text = str(args["message"])
         opening = Opening(
-            run_id, conversation_of(ctx.key), above.user, text, secret, now, options, above.priority, above
+            run_id,
+            conversation_of(ctx.key),
+            above.user,
+            text,
+            secret,
+            now,
+            options,
+            above.priority,
+            above,
+            worst.trust,
+            worst.source,
         )
         opened, cancelled = await outlast(engine.store.write(lambda conn: open_turn(conn, agent, opening)))
         return await engine.execution.opened(agent, opened, parent, cancelled=cancelled)
@@ -186,7 +198,14 @@ class Delegation:
         return answer_of(view, answer)
 
 
-def _handed_down(args: Mapping[str, Json], above: Run) -> dict[str, dict[str, Json]]:
+def _worst(ctx: ActionContext, above: Run) -> Provenance:
+    """Return the least trusted of what a task is made of: what the run above has seen, and its arguments."""
+    own = Provenance("", "", above.taint, f"agent:{above.agent.name}")
+    worst = max((own, *ctx.provenance), key=lambda each: each.trust)
+    return evolve(worst, source=worst.source or own.source)
+
+
+def _handed_down(args: Mapping[str, Json], above: Run, worst: Provenance) -> dict[str, dict[str, Json]]:
     """Return the options of a sub-agent's run: what its parent hands down to it."""
     own: dict[str, Json] = {}
     if above.user_words:
@@ -195,6 +214,6 @@ def _handed_down(args: Mapping[str, Json], above: Run) -> dict[str, dict[str, Js
     if changes:
         own[KEY] = dump_changes(changes)
     if DATA in args:
-        marks = [["", int(above.taint), f"agent:{above.agent.name}"]] if above.taint else []
+        marks = [["", int(worst.trust), worst.source]] if worst.trust else []
         own[DOCUMENT] = {"document": args[DATA], "marks": marks}
     return {OWN: own} if own else {}

@@ -145,7 +145,8 @@ async def _one(
         ctx = context(live, action, inv.key, puts)
         ctx.bind(inner, inv, live.emit)
         try:
-            result = worsened(inv, await execute(action, inv.args, ctx, live.agent.middleware, live.redactor))
+            raw = await execute(action, inv.args, ctx, live.agent.middleware, live.redactor)
+            result = worsened(inv.provenance, raw)
         finally:
             await outlast(inner.flush())
         work.results[inv.key] = live.redactor.result(result)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from sqlalchemy import select, update
 
+from wakeful.loop.ends import STRANDED
 from wakeful.loop.found import store_found
 from wakeful.loop.plan import EDITED
 from wakeful.store.tables import action_call, run
@@ -19,6 +20,7 @@ from wakeful.types import (
     Priority,
     RunStatus,
     Tx,
+    Verdict,
     WorkItem,
     canonical,
 )
@@ -85,18 +87,56 @@ async def _decide(tx: Transaction, request: ApprovalRequest, wake: Wake) -> Appr
     if (args := canonical(request.args)) != found[0].args:
         edited = canonical([*json.loads(found[0].reasons), ["", EDITED, found[0].args]])
         values |= {"args": args, "reasons": edited}
+    if why := await tx.run(lambda conn: over_with(conn, request.id)):
+        raise NotAvailableError(why)
     if await tx.exec(update(action_call).where(*mine).values(**values)) != 1:
         raise _LostError
-    (found,) = await tx.all(select(run.c.conversation_id, run.c.status).where(run.c.id == request.run))
-    if gone(request, RunStatus(found.status)):
-        raise NotAvailableError(
-            f"run {request.run} is {found.status}; its call {request.action} can no longer be decided"
-        )
+    (thread,) = await tx.all(select(run.c.conversation_id).where(run.c.id == request.run))
     item = WorkItem(
-        f"resume:{request.id}", "resume", found.conversation_id, {"run": request.run}, Priority.RESUME
+        f"resume:{request.id}", "resume", thread.conversation_id, {"run": request.run}, Priority.RESUME
     )
     await tx.run(lambda conn: wake(conn, item))
     return request
+
+
+def over_with(conn: Connection, request_id: str) -> str:
+    """Return why a held call can no longer be decided, which is the end of its run; empty if it can."""
+    c = action_call.c
+    query = select(c.run_id, c.action, c.verdict, run.c.status).join(run, run.c.id == c.run_id)
+    found = conn.execute(query.where(c.approval_id == request_id, c.status == "held").limit(1)).first()
+    if found is None:
+        return ""
+    status, draft = RunStatus(found.status), found.verdict == Verdict.STAGE.name.lower()
+    if not (status is RunStatus.CANCELLED or (status.ended and not draft)):
+        return ""
+    return f"run {found.run_id} is {status.value}; its call {found.action} can no longer be decided"
+
+
+def left_behind(conn: Connection, agents: Sequence[str]) -> list[WorkItem]:
+    """Return wake-ups for the runs of agents that wait although people have decided.
+
+    Whoever was woken by the decision had no plugin to carry it out, and left word of it. An id is good for
+    one attempt.
+    """
+    query = (
+        select(run.c.id, run.c.conversation_id, run.c.fence)
+        .distinct()
+        .join(action_call, action_call.c.run_id == run.c.id)
+        .where(run.c.status.in_([status.value for status in RunStatus if status.parked]))
+        .where(run.c.error == STRANDED.error)
+        .where(run.c.agent.in_(agents), action_call.c.approval_id.is_not(None))
+        .where(action_call.c.status.in_(("approved", "rejected")))
+    )
+    return [
+        WorkItem(
+            f"resume:{each.id}:{each.fence}",
+            "resume",
+            each.conversation_id,
+            {"run": each.id},
+            Priority.RESUME,
+        )
+        for each in conn.execute(query)
+    ]
 
 
 def asked_by(conn: Connection, request_id: str) -> str:

@@ -29,6 +29,11 @@ class Outcome:
 
 #: How a run ends that somebody cancelled.
 CANCELLED = Outcome(RunStatus.CANCELLED, "The run was cancelled.")
+#: How a run ends for now whose decisions nobody can carry out here.
+STRANDED = Outcome(
+    RunStatus.COMPLETED,
+    error="a person has decided; it is carried out once a plugin that stores approvals is on again",
+)
 
 
 def text_of(reply: Reply) -> str:

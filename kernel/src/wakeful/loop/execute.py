@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from wakeful.loop.codec import check_storable
 from wakeful.loop.plain import plain, streams
 from wakeful.loop.redact import Redactor
+from wakeful.loop.references import worsened
+from wakeful.loop.services import Context
 from wakeful.results.spool import spooled
 from wakeful.results.stages import stamp
 from wakeful.types import (
@@ -31,7 +33,7 @@ log = logging.getLogger("wakeful")
 async def execute(
     action: Action,
     args: Mapping[str, Json],
-    ctx: ActionContext,
+    ctx: Context,
     middleware: Sequence[Middleware],
     redactor: Redactor,
 ) -> ActionResult:
@@ -39,7 +41,7 @@ async def execute(
 
     Never raises but on cancellation.
     What the kernel itself says (a time-out, an exception's name) is trusted; an exception's text
-    may hold outside data and takes the action's trust.
+    may hold outside data and takes the trust of the action, and of what calls inside of it have given.
     """
     try:
         return await within(
@@ -55,7 +57,7 @@ async def execute(
 async def _outcome(
     action: Action,
     args: Mapping[str, Json],
-    ctx: ActionContext,
+    ctx: Context,
     middleware: Sequence[Middleware],
     redactor: Redactor,
 ) -> ActionResult:
@@ -70,7 +72,8 @@ async def _outcome(
         # An action may raise anything, sys.exit() included; the model is told and the program goes on.
         log.warning("action %s failed\n%s", action.tool_name, redactor.text(traceback.format_exc()))
         result = ActionResult(success=False, code="ERROR", message=f"{type(error).__name__}: {error}"[:1000])
-    return stamp(action, result)
+    # What says nothing of its trust may be made of whatever the action was given as it ran.
+    return stamp(action, worsened(ctx.given, result) if result.trust is None else result)
 
 
 async def _told(

@@ -102,14 +102,18 @@ class Inner:
             FencedError: another process took the run over.
         """
         key = f"{outer.key}/{inner}"
-        given = self._given.get(outer.key, ()) if provenance is None else provenance
+        given = self.given(outer) if provenance is None else provenance
         sources = (*outer.provenance, *given)
         inv = Invocation(
             key, outer.call, outer.index, inner, name, args, provenance=sources, parent=outer.key
         )
         result = await self._outcome(inv, outer, puts)
-        self._remember(outer.key, name, result)
+        self._remember(outer, name, result.trust, result.source)
         return result
+
+    def given(self, outer: Invocation) -> tuple[Provenance, ...]:
+        """Return the least trusted of what a call was given as it ran; nothing if all of it is trusted."""
+        return self._given.get(outer.key, ())
 
     async def _outcome(self, inv: Invocation, outer: Invocation, puts: list[Put]) -> ActionResult:
         self.work.nested.add(outer.key)
@@ -122,20 +126,19 @@ class Inner:
             return item.result
         return await self._run(item.invocation, puts)
 
-    def _remember(self, outer: str, name: str, result: ActionResult) -> None:
-        """Keep the least trusted result of a call: what follows may be made of it."""
-        trust = result.trust or Trust.TRUSTED
-        known = self._given.get(outer)
-        if trust > (known[0].trust if known else Trust.TRUSTED):
-            self._given[outer] = (Provenance("", name, trust, result.source),)
+    def _remember(self, outer: Invocation, name: str, trust: Trust | None, source: str) -> None:
+        """Keep the least trusted of what a call was given: what follows may be made of it."""
+        known = max((each.trust for each in self.given(outer)), default=Trust.TRUSTED)
+        if trust is not None and trust > known:
+            self._given[outer.key] = (Provenance("", name, trust, source),)
 
-    async def called(self, outer: str) -> AsyncIterator[Called]:
+    async def called(self, outer: Invocation, of: str) -> AsyncIterator[Called]:
         """Yield the inner calls of the call with a key in their order, a few at a time from the journal."""
         await self.flush()
         a, last = action_call.c, -1
         query = (
             select(a.inner, a.action, a.args, a.result, a.result_ref)
-            .where(a.run_id == self.live.run.id, a.parent == outer)
+            .where(a.run_id == self.live.run.id, a.parent == of)
             .order_by(a.inner)
             .limit(CHUNK)
         )
@@ -144,12 +147,14 @@ class Inner:
             rows = await self.live.store.read(lambda conn: conn.execute(beyond).mappings().all())  # noqa: B023  (awaited at once)
             for row in rows:
                 result = await load_raw(self.live.store, dict(row))
+                if result is not None:
+                    self._remember(outer, row["action"], result.trust, result.source)
                 yield Called(row["inner"], row["action"], json.loads(row["args"]), result)
             if len(rows) < CHUNK:
                 return
             last = rows[-1]["inner"]
 
-    async def refer(self, puts: Sequence[Put], reference: str) -> Referred:
+    async def refer(self, outer: Invocation, puts: Sequence[Put], reference: str) -> Referred:
         """Return what a reference stands for; see ``ActionContext.refer``.
 
         Raises:
@@ -160,6 +165,7 @@ class Inner:
             error = ActionError(found.code, found.message, retryable=True)
             error.recovery = found.recovery or error.recovery
             raise error
+        self._remember(outer, reference, found.trust, found.source)
         return found
 
     def _seen_with(self, puts: Sequence[Put]) -> Run:
@@ -238,8 +244,8 @@ class Inner:
         services = live.agent.services.get(action.owner) or live.agent.services[""]
         ctx = Context(live.run, inv.key, services, action.owner, own, earlier=puts)
         ctx.bind(self, inv, live.emit)
-        result = worsened(inv, await execute(action, inv.args, ctx, live.agent.middleware, live.redactor))
-        result = live.redactor.result(result)
+        raw = await execute(action, inv.args, ctx, live.agent.middleware, live.redactor)
+        result = live.redactor.result(worsened(inv.provenance, raw))
         if result.code == WAITS and action.owner == "kernel":
             return result  # stored already, so that the sub-agent's answer finds it
         _add(puts, own)

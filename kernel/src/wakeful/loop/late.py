@@ -15,43 +15,36 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import select, update
 
-from wakeful.loop.approved import FINAL, VOID, judged_again, take_rules, void
+from wakeful.loop.approved import as_checked, refused, stranded, take_rules
 from wakeful.loop.below import HOLDING
-from wakeful.loop.close import Put, Work, context, finish, merged, unfinished
-from wakeful.loop.codec import dump_result
+from wakeful.loop.close import Put, Work, context, unfinished
 from wakeful.loop.decisions import EXPIRED
+from wakeful.loop.ends import STRANDED, Outcome
 from wakeful.loop.execute import execute
-from wakeful.loop.found import FOUND
 from wakeful.loop.inner import Inner
 from wakeful.loop.live import Live
 from wakeful.loop.outcomes import outcome
 from wakeful.loop.recorded import invocation_of, load_raw
 from wakeful.loop.references import worsened
-from wakeful.loop.statements import append_rows, close_nested, guard, save_state
-from wakeful.loop.unknown import outcome_unknown, reruns, settle_lost
-from wakeful.results import artifacts, attached
+from wakeful.loop.statements import guard
+from wakeful.loop.told import record
+from wakeful.loop.unknown import reruns, settle_lost
 from wakeful.store.tables import action_call
-from wakeful.tools.arguments import check_arguments
 from wakeful.types import (
-    ActionEnded,
     ActionResult,
-    ApprovalRequest,
     FencedError,
     Invocation,
     Json,
-    PersonAsked,
-    Row,
-    RowKind,
     StoreError,
-    Text,
-    Trust,
     Verdict,
+    canonical,
+    clean,
     failure,
 )
 from wakeful.waiting import outlast, settle, uncancel
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection
+    from sqlalchemy import ColumnElement, Connection
 
 
 log = logging.getLogger("wakeful")
@@ -65,10 +58,17 @@ async def decided(live: Live) -> bool:
     """Return whether there is a decision that :func:`carry_out` would act on."""
     if live.agent.approvals is None and not live.agent.delegates:
         return False
-    query = select(action_call.c.key).where(
-        action_call.c.run_id == live.run.id, action_call.c.status.in_(_DECIDED)
-    )
+    query = select(action_call.c.key).where(*_due(live))
     return await live.store.read(lambda conn: conn.execute(query.limit(1)).first() is not None)
+
+
+def _due(live: Live) -> Sequence[ColumnElement[bool]]:
+    """Return which calls are to be carried out here, or told of."""
+    c = action_call.c
+    mine = [c.run_id == live.run.id, c.status.in_(_DECIDED)]
+    if live.agent.approvals is None:  # what people have decided waits for the plugin that they told
+        mine.append(c.approval_id.is_(None) | (c.status == "executing"))
+    return mine
 
 
 async def held(live: Live) -> list[str]:
@@ -81,18 +81,25 @@ async def held(live: Live) -> list[str]:
     return list(await live.store.read(lambda conn: conn.execute(query).scalars().all()))
 
 
-async def carry_out(live: Live) -> None:
+async def carry_out(live: Live) -> Outcome | None:
     """Execute what was approved and tell the model what was not.
 
     A call that was claimed before a crash is not executed again, unless its action may be: what is known
     of it is told.
+
+    Returns:
+        How the run ends for now if all that was decided waits for a plugin that is off; None if it goes on.
     """
     await take_rules(live)
-    for inv, item in await _decided_calls(live):
+    calls = await _decided_calls(live)
+    if not calls and await stranded(live):
+        return STRANDED
+    for inv, item in calls:
         if item["status"] == "rejected":
-            await settle(_record(live, inv, _rejected(item), [], "denied"))
+            await settle(record(live, inv, _rejected(item), [], "denied"))
         else:
             await _approved(live, inv, item)
+    return None
 
 
 async def drop(live: Live, *, drafts: bool) -> str:
@@ -129,7 +136,7 @@ async def _drop(live: Live, *, drafts: bool) -> None:
         else:
             raw, puts = await _begun(live, item)
             status = "done" if raw else "unknown"
-        await _record(live, inv, raw, puts, status)
+        await record(live, inv, raw, puts, status)
 
 
 def _rejected(item: Mapping[str, Json]) -> ActionResult:
@@ -148,7 +155,7 @@ async def _decided_calls(live: Live) -> list[tuple[Invocation, Mapping[str, Json
     """Return the calls that people have decided and whose outcome is not told yet, with their records."""
     query = (
         select(action_call)
-        .where(action_call.c.run_id == live.run.id, action_call.c.status.in_(_DECIDED))
+        .where(*_due(live))
         .order_by(action_call.c.step, action_call.c.index_, action_call.c.inner)
     )
     found = await live.store.read(lambda conn: conn.execute(query).mappings().all())
@@ -156,18 +163,27 @@ async def _decided_calls(live: Live) -> list[tuple[Invocation, Mapping[str, Json
 
 
 async def _approved(live: Live, inv: Invocation, item: Mapping[str, Json]) -> None:
-    """Claim, execute and record one approved call; a run that is cancelled meanwhile records that first."""
+    """Claim, execute and record one approved call; a run that is cancelled meanwhile records that first.
+
+    What no longer holds is never claimed, so that only what was executed counts as that.
+    """
     puts: list[Put] = []
     if item["status"] == "executing":
         known, puts = await _begun(live, item)
         if known or not reruns(live, inv.action):
-            await settle(_record(live, inv, known, puts, "done" if known else "unknown"))
+            await settle(record(live, inv, known, puts, "done" if known else "unknown"))
             return
+    inv = as_checked(live, inv)
+    refusal = await refused(live, inv, json.loads(item["reasons"]))
+    if refusal is not None:
+        live.update(outcomes=(*live.run.outcomes, outcome(inv, refusal, executed=False)))
+        await settle(record(live, inv, live.redactor.result(refusal), puts, "denied"))
+        return
     _, cancelled = await outlast(_claim(live, inv))
     raw = unfinished("CANCELLED", started=False)
     if not cancelled:
         try:
-            raw = live.redactor.result(await _run(live, inv, puts, json.loads(item["reasons"])))
+            raw = live.redactor.result(await _run(live, inv, puts))
             _, cancelled = await outlast(live.journal.result(live.run, inv.key, raw, "executing", puts))
         except asyncio.CancelledError:
             uncancel()
@@ -175,15 +191,19 @@ async def _approved(live: Live, inv: Invocation, item: Mapping[str, Json]) -> No
     if cancelled and live.abandoned:
         raise asyncio.CancelledError
     status = "cancelled" if raw.code == "CANCELLED" else "done"
-    _, again = await outlast(_record(live, inv, raw, puts, status))
+    _, again = await outlast(record(live, inv, raw, puts, status))
     if cancelled or again:
         raise asyncio.CancelledError
 
 
 async def _claim(live: Live, inv: Invocation) -> None:
-    """Mark the call as being executed, durably, before it is; its pending result is no longer its own."""
+    """Mark the call as being executed, durably, before it is; its pending result is no longer its own.
+
+    The arguments are stored as they run.
+    """
     claim = update(action_call).where(action_call.c.key == inv.key)
-    claim = claim.values(status="executing", result=None, result_ref=None, success=None, code="")
+    claim = claim.values(args=canonical(clean(inv.args)), status="executing", success=None, code="")
+    claim = claim.values(result=None, result_ref=None)
 
     def write(conn: Connection) -> None:
         guard(conn, live.run)
@@ -192,77 +212,15 @@ async def _claim(live: Live, inv: Invocation) -> None:
     await live.store.write(write, durable=True)
 
 
-async def _run(
-    live: Live, inv: Invocation, puts: list[Put], reasons: Sequence[Sequence[str]]
-) -> ActionResult:
-    action = live.agent.actions.get(inv.action)
-    if action is None:
-        return failure("ACTION_UNAVAILABLE", f"this agent no longer has an action {inv.action!r}")
-    checked = check_arguments(action, inv.args)
-    if isinstance(checked, ActionResult):
-        return checked
-    judged = await judged_again(live, inv, reasons)
-    if judged.invocation.refusal is not None:
-        return judged.invocation.refusal
-    if judged.judgement.verdict in FINAL:
-        return failure(judged.judgement.code, judged.reason or "policy no longer allows this call")
-    why = void(live, judged, action, reasons)
-    if why:
-        return failure(VOID, f"the approval is void: {why}; it was not executed")
+async def _run(live: Live, inv: Invocation, puts: list[Put]) -> ActionResult:
+    action = live.agent.actions[inv.action]
     ctx = context(live, action, inv.key, puts)
     inner = Inner(live, (), Work(resumed=True))
     ctx.bind(inner, inv, live.emit)
     try:
-        result = worsened(inv, await execute(action, checked, ctx, live.agent.middleware, live.redactor))
+        raw = await execute(action, inv.args, ctx, live.agent.middleware, live.redactor)
+        result = worsened(inv.provenance, raw)
     finally:
         await outlast(inner.flush())
     live.update(outcomes=(*live.run.outcomes, outcome(inv, result, executed=True)))
     return result
-
-
-async def _record(
-    live: Live, inv: Invocation, raw: ActionResult | None, puts: list[Put], status: str
-) -> None:
-    """Append the row that tells the outcome, unknown without a result, and end the call; one transaction."""
-    request: ApprovalRequest | None = None
-    async with live.store.transaction() as tx:
-        if raw is None:
-            raw, request = await outcome_unknown(live, tx, inv)
-        success, code = raw.success, raw.code
-        ended = await finish(live, tx, inv, raw, puts)
-        row = _row(live, ended)
-
-        def write(conn: Connection) -> tuple[Row, ...]:
-            guard(conn, live.run)
-            rows = append_rows(conn, live.run, [row], live.clock.now())
-            values = {"status": status, "success": success, "code": code, "result_seq": rows[0].seq}
-            values |= {"result": dump_result(raw)} if status == "denied" else {}
-            conn.execute(update(action_call).where(action_call.c.key == inv.key).values(**values))
-            close_nested(conn, live.run.id, [inv.key], rows[0].seq)
-            attached.keep_all(conn, live.run.conversation, [ended.result])
-            save_state(conn, live.run.conversation, puts)
-            return rows
-
-        rows = await tx.run(write)
-    live.append(rows)
-    live.update(state=merged(live, puts))
-    await live.emit(ended)
-    if request is not None:
-        await live.emit(PersonAsked(live.run.id, request))
-
-
-_TOLD = {"sub-agent-result": "The sub-agent answered", "person-answer": "A person answered"}
-
-
-def _row(live: Live, ended: ActionEnded) -> Row:
-    run, result = live.run, ended.result
-    trust = result.trust or Trust.TRUSTED
-    action = live.agent.actions.get(ended.invocation.action)
-    kind = action.message_type if action else "action-result"
-    what = _TOLD.get(kind, "A person decided about")
-    what = "A person said what became of" if result.code in FOUND else what
-    text = f"{what} the call {ended.invocation.key}:\n\n{ended.text}"
-    meta = {"message_type": kind, "turn_added": run.turn, "actions": [ended.invocation.action]}
-    meta |= artifacts.meta([result]) | attached.meta([result])
-    source = result.source if trust else ""
-    return Row(0, RowKind.LATE_RESULT, (Text("user", text),), run.id, run.turn, run.step, trust, source, meta)

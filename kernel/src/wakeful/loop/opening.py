@@ -33,6 +33,7 @@ from wakeful.types import (
     RunStatus,
     Sent,
     Text,
+    Trust,
     canonical,
     clean_text,
 )
@@ -77,7 +78,11 @@ _ADD_EPOCH = insert(epoch)
 
 @frozen
 class Opening:
-    """What starts a turn; ``above`` is the run that delegated it, if it is a sub-agent's."""
+    """What starts a turn.
+
+    ``above`` is the run that delegated it, if it is a sub-agent's; then ``trust`` and ``source`` say how far
+    its text may be believed.
+    """
 
     run_id: str
     conversation: str
@@ -88,6 +93,8 @@ class Opening:
     options: Mapping[str, Mapping[str, Json]] = field(factory=dict)
     priority: str = "interactive"
     above: Run | None = None
+    trust: Trust = Trust.TRUSTED
+    source: str = ""
 
 
 @frozen
@@ -130,9 +137,8 @@ def open_turn(conn: Connection, agent: BuiltAgent, opening: Opening) -> Opened:
     _start(conn, view, above)
     said = (Text("user", clean_text(opening.text)),)
     row = Row(0, RowKind.USER, said, view.id, turn)
-    if above is not None:  # not the user's own words; believed as far as what the run above has seen
-        source = f"agent:{above.agent.name}"
-        row = Row(0, RowKind.NOTE, said, view.id, turn, trust=above.taint, source=source)
+    if above is not None:  # not the user's own words
+        row = Row(0, RowKind.NOTE, said, view.id, turn, trust=opening.trust, source=opening.source)
     append_rows(conn, view, [row], opening.now)
     return Opened(with_transcript(conn, view, agent), new_epoch)
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from wakeful.loop.act import finish_calls
-from wakeful.loop.approved import take_rules
-from wakeful.loop.ends import CANCELLED, Outcome
+from wakeful.loop.approved import stranded, take_rules
+from wakeful.loop.ends import CANCELLED, STRANDED, Outcome
 from wakeful.loop.late import carry_out, decided
 from wakeful.loop.live import Live
 from wakeful.loop.next import stepped
@@ -41,6 +41,8 @@ async def recover(live: Live) -> Outcome | None:
         live.last = None  # results have changed; what is stored counts
     if _news(live):
         return None
+    if await stranded(live):
+        return STRANDED
     finals = (result.final for result in found.work.results.values() if result.final)
     final = next(finals, None)
     return None if final is None else Outcome.ended_by(final)

@@ -7,7 +7,7 @@ there keeps its trust: the call's result is believed no further than what went i
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from attrs import evolve, frozen
@@ -23,6 +23,7 @@ from wakeful.types import (
     PluginError,
     Provenance,
     Referred,
+    Row,
     Run,
     Trust,
     failure,
@@ -53,7 +54,22 @@ class ConversationReference:
         row = next((row for row in run.rows if row.seq == seq), None)
         if row is None or not row.text:
             raise ActionError("NO_SUCH_VALUE", f"the conversation has no text at [{seq}]")
-        return Referred(row.text, row.trust, row.source)
+        worst = _made_of(run, row)
+        return Referred(row.text, worst.trust, worst.source)
+
+
+def _made_of(run: Run, row: Row) -> Row:
+    """Return the least trusted row that one may be made of.
+
+    What a person left out was written by a run that had read all of what was left out before it. Anything
+    else in view taints the run by itself.
+    """
+    drops = run.rewrites.drops
+    if not drops(row.seq):
+        return row
+    return max(
+        (each for each in run.rows if each.seq <= row.seq and drops(each.seq)), key=lambda each: each.trust
+    )
 
 
 async def filled(agent: BuiltAgent, run: Run, inv: Invocation) -> Invocation:
@@ -104,10 +120,10 @@ async def resolved(agent: BuiltAgent, run: Run, text: str) -> Referred | ActionR
     return value
 
 
-def worsened(inv: Invocation, result: ActionResult) -> ActionResult:
-    """Return a result as far as it may be believed after what went into its call."""
-    worst = max((each.trust for each in inv.provenance), default=Trust.TRUSTED)
+def worsened(sources: Sequence[Provenance], result: ActionResult) -> ActionResult:
+    """Return a result as far as it may be believed after what it was made of, e.g. its call's arguments."""
+    worst = max((each.trust for each in sources), default=Trust.TRUSTED)
     if worst <= (result.trust or Trust.TRUSTED):
         return result
-    source = next(each.source for each in inv.provenance if each.trust is worst)
+    source = next(each.source for each in sources if each.trust is worst)
     return evolve(result, trust=worst, source=source or result.source, directives=())

@@ -55,12 +55,18 @@ class Calls(Protocol):
         """Run one."""
         ...
 
-    def called(self, outer: str) -> AsyncIterator[Called]:
+    def called(self, outer: Invocation, of: str) -> AsyncIterator[Called]:
         """Give those of the call with a key so far."""
         ...
 
-    def refer(self, puts: Sequence[tuple[str, str, Json]], reference: str) -> Awaitable[Referred]:
+    def refer(
+        self, outer: Invocation, puts: Sequence[tuple[str, str, Json]], reference: str
+    ) -> Awaitable[Referred]:
         """Return what a reference stands for."""
+        ...
+
+    def given(self, outer: Invocation) -> Sequence[Provenance]:
+        """Return the least trusted of what the call was given as it ran."""
         ...
 
 
@@ -166,6 +172,11 @@ class Context:
         """Return what the arguments were taken from."""
         return self._call.provenance if self._call is not None else ()
 
+    @property
+    def given(self) -> Sequence[Provenance]:
+        """Return the least trusted of what the call was given as it ran, e.g. by calls inside of it."""
+        return self._inner.given(self._call) if self._inner and self._call else ()
+
     def get(self, key: str, default: Json = None) -> Json:
         """Return a value of the declaring plugin's state, own writes of this step included."""
         for puts in (self.pending, self.earlier):
@@ -199,13 +210,13 @@ class Context:
         """Give the inner calls so far; see ``wakeful.types.ActionContext``."""
         if self._inner is None or self._call is None:
             raise self._not_here()
-        return self._inner.called(of or self._call.key)
+        return self._inner.called(self._call, of or self._call.key)
 
     async def refer(self, reference: str) -> Referred:
         """Return what a reference stands for; see ``wakeful.types.ActionContext``."""
-        if self._inner is None:
+        if self._inner is None or self._call is None:
             raise self._not_here()
-        return await self._inner.refer(self.pending, reference)
+        return await self._inner.refer(self._call, self.pending, reference)
 
     def _not_here(self) -> NotAvailableError:
         return NotAvailableError("inner calls cannot be made here; only an action that runs makes them")

@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable
 from attrs import asdict, evolve
 
 from wakeful.loop.act import Acted, act
+from wakeful.loop.approved import stranded, void_requests
 from wakeful.loop.ask import reply_to
 from wakeful.loop.below import asked_below, waits_below
 from wakeful.loop.close import merged
@@ -265,6 +266,7 @@ async def _end(live: Live, outcome: Outcome) -> Answer:
         answer = _with_disposition(answer, final)
     live.update(status=status)
     await live.journal.end(live.run, answer, live.ended)
+    await void_requests(live)
     for failure in await live.agent.plugins.turn_ended(live.run, answer):
         await live.emit(Notice(failure.plugin, live.redactor.text(str(failure))))
     await live.emit(RunEnded(answer))
@@ -282,6 +284,8 @@ async def _pending(live: Live) -> tuple[tuple[str, ...], bool]:
         except Exception as error:  # noqa: BLE001  (the run gets its end; the journal knows what it held)
             await live.note((PluginError(live.agent.slot("policy_approvals"), "policy_approvals", error),))
             own = await held(live)
+    elif live.run.fence:  # it may have asked people before the plugin was off
+        own = await held(live)
     asked: tuple[str, ...] = ()
     if live.agent.delegates:
         asked = await live.store.read(lambda conn: asked_below(conn, live.run.id))
@@ -289,7 +293,9 @@ async def _pending(live: Live) -> tuple[tuple[str, ...], bool]:
 
 
 async def _answers_follow(live: Live) -> bool:
-    """Whether a sub-agent still has to answer that the model knows to be waiting."""
+    """Whether a sub-agent still has to answer that the model knows to be waiting, or a plugin to be back."""
+    if await stranded(live):
+        return True
     if not live.agent.delegates:
         return False
     return await live.store.read(lambda conn: waits_below(conn, live.run.id))

@@ -103,19 +103,15 @@ from wakeful.types.prompt import (
     Usage,
 )
 from wakeful.types.protocols import (
-    Answers,
-    Approvals,
     BackgroundService,
     Emit,
     Envelope,
-    KeepsRules,
     Layout,
     Lineage,
     Middleware,
     Model,
     NameRepair,
     NextCall,
-    Notices,
     Offer,
     Provider,
     Resolve,
@@ -124,6 +120,7 @@ from wakeful.types.protocols import (
     Window,
 )
 from wakeful.types.references import Provenance, Reference, Referred
+from wakeful.types.requests import Answers, Approvals, KeepsRules, Notices, Voids
 from wakeful.types.run import (
     Answer,
     Clock,
@@ -284,6 +281,7 @@ __all__ = [
     "Usage",
     "Verdict",
     "View",
+    "Voids",
     "Wait",
     "WakefulError",
     "Window",

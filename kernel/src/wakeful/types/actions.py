@@ -128,7 +128,8 @@ class ActionResult:
         message: a one-line summary; never the data itself.
         outputs: name to JSON value; also a ``pathlib.Path`` or an iterator of records.
             What is over 50,000 bytes becomes a :class:`Spooled` as it is produced.
-        trust: None takes the action's; a value may only worsen it.
+        trust: None takes the action's, or the worst that inner calls have given; a value may only worsen
+            the action's, and stands for what it was made of.
         source: where the data came from, e.g. an address.
         directives: advice to the model.
         recovery: on failure, how to succeed.

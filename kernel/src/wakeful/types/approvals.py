@@ -20,7 +20,8 @@ class ApprovalRequest:
         action: tool name of what the call executes.
         args: its arguments; after an approval those that the person gave.
         digest: sha256 over the canonical arguments.
-        status: ``pending``, ``approved``, ``rejected``, ``answered`` or ``expired``.
+        status: ``pending``, ``approved``, ``rejected``, ``answered``, ``expired``, or ``void``: its run has
+            ended without it.
         kind: ``approval``; ``draft`` (from ``STAGE``), which blocks nothing and outlives its run;
             ``question``; or ``outcome``: somebody is to say whether an interrupted call took effect.
         expires: when it is void, if it is then undecided.

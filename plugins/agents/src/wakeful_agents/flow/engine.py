@@ -35,7 +35,7 @@ from wakeful.types import (
     read_json,
     tool_name,
 )
-from wakeful_agents.flow.expressions import Condition, FlowError, Place, Scope, fill, places, written
+from wakeful_agents.flow.expressions import Condition, FlowError, Place, Scope, fill, holes, places, written
 from wakeful_agents.flow.loops import WAITS
 from wakeful_agents.flow.model import END, Flow, FlowStep
 from wakeful_agents.payload.changes import put
@@ -274,11 +274,11 @@ def trust_of(document: Held, used: Sequence[Place]) -> Trust:
 
 
 def task(step: FlowStep, document: Held, scope: Scope, item: str = "") -> dict[str, Json]:
-    """Return the arguments that delegate to a sub-agent."""
-    given: dict[str, Json] = {"message": written(step.message, scope)}
-    if step.args:
-        given |= arguments(step, {"payload": step.args}, document, scope, item)
-    return given
+    """Return the arguments that delegate to a sub-agent; the kernel puts in what is not trusted."""
+    trusted = trust_of(document, holes(step.message)) is Trust.TRUSTED
+    message = written(step.message, scope) if trusted else {"$from": f"flow.{step.name}{item}.message"}
+    more = arguments(step, {"payload": step.args}, document, scope, item) if step.args else {}
+    return {"message": message, **more}
 
 
 def delegate(step: FlowStep) -> str:

@@ -43,7 +43,7 @@ def loop_action(engine: Callable[[], Engine]) -> Action:
         try:
             return await _run(flow, flow.flow.steps[step], ctx, again)
         except (FlowError, PathError) as error:
-            return failure("LOOP_FAILED", str(error))
+            return ActionResult(success=False, code="LOOP_FAILED", message=str(error))
 
     return evolve(flow_loop, owner=NAMESPACE)  # what it puts is the payload
 

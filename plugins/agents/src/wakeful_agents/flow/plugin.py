@@ -27,7 +27,7 @@ from wakeful.types import (
 )
 from wakeful_agents.flow.advice import advise
 from wakeful_agents.flow.engine import Engine, position, trust_of
-from wakeful_agents.flow.expressions import FlowError, fill, places
+from wakeful_agents.flow.expressions import FlowError, fill, holes, places, written
 from wakeful_agents.flow.files import read_file
 from wakeful_agents.flow.loops import loop_action, scope_of
 from wakeful_agents.payload.given import problems_of
@@ -144,8 +144,10 @@ class FlowReference:
             raise ActionError("INVALID_REFERENCE", f"the flow is at {at.step}, which has no {path[:80]!r}")
         try:
             scope = await scope_of(run, step, int(index.rstrip("]")) if index else at.count)
-            value = fill(template[argument], scope)
-            found = places(template[argument])
+            if step.kind == "sub_agent" and argument == "message":
+                value, found = written(step.message, scope), holes(step.message)
+            else:
+                value, found = fill(template[argument], scope), places(template[argument])
         except (FlowError, ValueError) as error:
             raise ActionError("INVALID_REFERENCE", str(error)) from error
         document = held(run)

@@ -9,7 +9,21 @@ from typing import Final
 from attrs import evolve, frozen
 from sqlalchemy import insert, update
 
-from wakeful.types import ApprovalRequest, Json, Tx, canonical, clean, clean_text, digest
+from wakeful.tools.arguments import check_arguments
+from wakeful.types import (
+    Action,
+    ActionContext,
+    ActionResult,
+    ApprovalRequest,
+    ConfigError,
+    Json,
+    Problem,
+    Tx,
+    canonical,
+    clean,
+    clean_text,
+    digest,
+)
 from wakeful_policy.approvals.lines import lines
 from wakeful_policy.approvals.questions import TOOK_EFFECT
 from wakeful_policy.approvals.tables import Stored, attempt, load, request, requests
@@ -84,6 +98,27 @@ def people(stored: Stored, approvers: Sequence[str]) -> tuple[str, ...]:
     """Return who may settle a request."""
     known = dict.fromkeys((stored.assignee, *approvers, stored.asker))
     return tuple(each for each in known if may_decide(stored, each, approvers))
+
+
+def decided_args(stored: Stored, args: Json) -> Json:
+    """Return the arguments that a decision is about: those that were asked about, or edited ones as they run.
+
+    Raises:
+        ConfigError: edited ones are none that the action takes; says what was expected.
+    """
+    schema = (stored.expected.get("properties") or {}).get("args")
+    if args is None or schema is None:  # an action that nobody knew when a person was asked takes anything
+        return stored.args if args is None else args
+    checked = check_arguments(Action(stored.action, "", schema, _nothing), args)
+    if isinstance(checked, ActionResult):
+        what = checked.message.removeprefix(f"{stored.action} was not run: ")
+        raise ConfigError([Problem("args", f"{what}; nothing is decided")])
+    return checked
+
+
+async def _nothing(args: Mapping[str, Json], ctx: ActionContext) -> ActionResult:
+    del args, ctx
+    return ActionResult()
 
 
 async def find(tx: Tx, request_id: str, agent: str) -> Stored | None:

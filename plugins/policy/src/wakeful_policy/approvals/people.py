@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from getpass import getuser
 from pathlib import Path
 
-from attrs import frozen
 from sqlalchemy import select
 
 from wakeful.app import App
 from wakeful.cli.exits import Exit, of_run
 from wakeful.cli.output import note, say, say_json
 from wakeful.cli.run import opened
+from wakeful.loop.recorded import load_raw
 from wakeful.store.tables import action_call
 from wakeful.system import SystemClock
-from wakeful.types import Answer, ApprovalRequest, ConfigError, Json, Problem, read_json
+from wakeful.tools.decode import Refused, parse, plain
+from wakeful.types import ActionResult, Answer, ApprovalRequest, ConfigError, Json, Problem, read_json
 from wakeful_policy.approvals.added import checked, stored_rules
 from wakeful_policy.approvals.cards import stored_request
+from wakeful_policy.approvals.deciding import decided_args
 from wakeful_policy.approvals.tables import load, one
 from wakeful_policy.asking import rules_of
 
@@ -30,7 +33,8 @@ def approve_request(file: Path, request_id: str, person: str, args: str, rule: s
     """Approve a call, perhaps with other arguments, perhaps with a rule about later ones.
 
     Raises:
-        ConfigError: the arguments or the rule are no JSON object, or the rule would never count.
+        ConfigError: the arguments or the rule are no JSON object, the action does not take the arguments,
+            or the rule would never count.
         NotFoundError: unknown, decided already, or not this person's to decide.
         NotAvailableError: its run has ended.
     """
@@ -59,10 +63,9 @@ def answer_request(file: Path, request_id: str, person: str, text: str, *, as_js
     stored, _ = stored_request(file, request_id)
     answer: Json = text
     if stored.expected.get("type") != "string":
-        try:
-            answer = read_json(text)
-        except ValueError:
-            answer = text
+        with suppress(ValueError):
+            read_json(text)
+            answer = _json("ANSWER", text)
 
     async def settle(app: App, by: str) -> ApprovalRequest:
         return await app.approvals.answer(request_id, by=by, answer=answer)
@@ -73,20 +76,24 @@ def answer_request(file: Path, request_id: str, person: str, text: str, *, as_js
 def _settled(file: Path, person: str, settle: Settle, *, as_json: bool) -> int:
     """Settle a request and wait for its run, so that this process does not end in the middle of a call."""
 
-    async def work() -> tuple[ApprovalRequest, Answer | None, Came]:
+    async def work() -> tuple[ApprovalRequest, Answer | None, ActionResult | None]:
         async with opened(file) as app:
             request = await settle(app, person or getuser())
             answer = await app.resume(request.run) if request.of_call else None
             return request, answer, await _came(app, request)
 
     request, answer, came = asyncio.run(work())
-    code = _exit(request, answer, came)
+    lacking = request.status == "approved" and not (came and came.success)
+    code = _exit(request, answer, lacking=lacking)
     if as_json:
         told = None if answer is None else {"status": answer.status.value, "text": answer.text}
         about = {"request": request.id, "status": request.status, "run": request.run}
-        say_json({**about, "code": came.code or None, "answer": told})
+        say_json({**about, "code": came.code if came else None, "answer": told})
         return code
-    say(f"{request.id}: {request.status}" + (f", {came.code}" if request.kind == "draft" else ""))
+    shows = came is not None and (lacking or request.kind == "draft")
+    say(f"{request.id}: {request.status}" + (f", {came.code}" if came and shows else ""))
+    if lacking:
+        note(f"the call did not succeed: {came.message if came else 'its run has yet to make it'}", red=True)
     if answer is not None and request.holds:
         say(answer.text)
         if answer.error:
@@ -96,34 +103,30 @@ def _settled(file: Path, person: str, settle: Settle, *, as_json: bool) -> int:
     return code
 
 
-@frozen
-class Came:
-    """What came of the call that was decided, so far."""
-
-    success: bool = False
-    code: str = ""
-
-
-async def _came(app: App, request: ApprovalRequest) -> Came:
-    c = action_call.c
-    query = select(c.success, c.code).where(c.key == request.key)
-    found = await app.store.read(lambda conn: conn.execute(query).first()) if request.of_call else None
-    return Came() if found is None else Came(bool(found.success), found.code)
+async def _came(app: App, request: ApprovalRequest) -> ActionResult | None:
+    """Return what came of the call that was decided, so far; None if nothing has."""
+    query = select(action_call).where(action_call.c.key == request.key)
+    found = await app.store.read(lambda conn: conn.execute(query).mappings().first())
+    return None if found is None or not request.of_call else await load_raw(app.store, dict(found))
 
 
-def _exit(request: ApprovalRequest, answer: Answer | None, came: Came) -> Exit:
-    if request.kind == "draft":  # its run has ended before, or goes on beside it
-        return Exit.OK if request.status == "rejected" or came.success else Exit.RUN_FAILED
-    return Exit.OK if answer is None else of_run(answer.status, answer.error)
+def _exit(request: ApprovalRequest, answer: Answer | None, *, lacking: bool) -> Exit:
+    # The run of a draft has ended before, or goes on beside it.
+    of = Exit.OK if answer is None or request.kind == "draft" else of_run(answer.status, answer.error)
+    return Exit.RUN_FAILED if lacking and of is Exit.OK else of
+
+
+def _json(option: str, text: str) -> Json:
+    try:
+        return plain(parse(text))
+    except Refused as error:
+        raise ConfigError([Problem(option, f"the values {error}")]) from None
 
 
 def _object(option: str, text: str) -> dict[str, Json] | None:
     if not text:
         return None
-    try:
-        value = read_json(text)
-    except ValueError as error:
-        raise ConfigError([Problem(option, f"no JSON: {error}")]) from None
+    value = _json(option, text)
     if not isinstance(value, dict):
         example = '{"to": "ana"}' if option == "--args" else '{"args": {"to": {"equals": "ana"}}}'
         raise ConfigError([Problem(option, f"expected a JSON object such as '{example}'")])
@@ -141,7 +144,7 @@ async def _counts(app: App, request_id: str, rule: Json, edited: Json, what: str
     if stored is None or action is None:
         return
     before = await app.store.read(lambda conn: stored_rules(conn, stored.agent))
-    args = stored.args if edited is None else edited
+    args = decided_args(stored, edited)
     new = {"number": 0, "rule": checked(rule, what, stored, args), "by": "you"}
     rules = rules_of(app, stored.agent, [*before, new])
     if rules is None:

@@ -29,7 +29,16 @@ from wakeful.types import (
 )
 from wakeful_policy.approvals.added import checked, loaded, of_agent, state_of
 from wakeful_policy.approvals.asked import NAME, columns, outcome_of, request_of
-from wakeful_policy.approvals.deciding import Wanted, claim, find, people, public, refusal, refuse
+from wakeful_policy.approvals.deciding import (
+    Wanted,
+    claim,
+    decided_args,
+    find,
+    people,
+    public,
+    refusal,
+    refuse,
+)
 from wakeful_policy.approvals.questions import ask_person, fitting
 from wakeful_policy.approvals.settings import ApprovalsSettings
 from wakeful_policy.approvals.tables import LINEAGE, Stored, load, request, requests, rule, told
@@ -102,7 +111,8 @@ class ApprovalsPlugin:
         """Approve or reject once, perhaps with a rule about later calls; what is refused is recorded.
 
         Raises:
-            ConfigError: the rule is none, or does not match the call.
+            ConfigError: the rule is none, or does not match the call; or edited arguments are none that
+                the action takes.
         """
         wanted = Wanted(request_id, "approve" if yes else "reject", by, args, rule=rule)
         return await self._settle(tx, wanted, "approved" if yes else "rejected")
@@ -122,6 +132,12 @@ class ApprovalsPlugin:
             return None
         ended = await claim(tx, stored, Wanted(request_id, "expire", ""), "expired", now)
         return None if ended is None else public(ended, self._approvers)
+
+    async def void(self, tx: Tx, request_id: str) -> ApprovalRequest | None:
+        """End a request whose run has ended without it."""
+        stored, now = await find(tx, request_id, self._agent), self._services.clock.now()
+        ended = stored and await claim(tx, stored, Wanted(request_id, "void", ""), "void", now)
+        return public(ended, self._approvers) if ended else None
 
     async def rules(self) -> Sequence[Json]:
         """Return the rules that people have added, read again only when they have changed."""
@@ -159,9 +175,10 @@ class ApprovalsPlugin:
         if not why and stored is not None:
             if wanted.what == "answer":
                 wanted = evolve(wanted, answer=fitting(stored.expected, wanted.answer))
-            added = None
+            args, added = decided_args(stored, wanted.args), None
+            if wanted.args is not None:
+                wanted = evolve(wanted, args=args)
             if wanted.rule is not None:
-                args = stored.args if wanted.args is None else wanted.args
                 added = checked(wanted.rule, wanted.what, stored, args)
             settled = await claim(tx, stored, wanted, status, now)
             if settled is not None:

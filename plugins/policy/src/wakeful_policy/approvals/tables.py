@@ -146,7 +146,7 @@ class Stored:
         priority: of the run.
         assignee: who is to decide, beside the approvers; may be empty.
         asker_decides: whether the asking user may decide too.
-        status: ``pending``, ``approved``, ``rejected``, ``answered`` or ``expired``.
+        status: ``pending``, ``approved``, ``rejected``, ``answered``, ``expired`` or ``void``.
         decided_by, decided_args, answer, decided_at: how it was settled.
         created_at, expires_at: when; None = never.
     """
