@@ -78,6 +78,26 @@ def test_notes_are_listed_by_agent_and_user(desk: Desk, notes: Command) -> None:
     assert "Bob" not in shown
 
 
+def test_an_agent_that_nobody_knows_is_named_with_the_nearest(desk: Desk, notes: Command) -> None:
+    done = notes("list", "--agent", "deks")
+    assert done.code == notes("show", "note-1").code != 0
+    assert "there is no agent 'deks'; did you mean 'desk'?" in done.err
+    assert notes("list", "--agent", "desk").code == 0
+    desk.note("Ana likes charts", name="other")  # one that the file does not name any more
+    notes("drop", desk.rows()[0]["id"])
+    assert notes("list", "--agent", "other").code == 0
+
+
+def test_without_a_name_whoever_is_logged_in_decides(
+    desk: Desk, notes: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LOGNAME", "eve")
+    desk.note(TEA)
+    (row,) = desk.rows()
+    for verb in ("confirm", "drop"):
+        assert notes(verb, row["id"], "--json").json["decided_by"] == "eve"
+
+
 def test_what_is_over_is_listed_on_request(desk: Desk, notes: Command) -> None:
     desk.note(TEA, TEA.replace("tea", "ale"))
     (_, newer) = desk.rows()

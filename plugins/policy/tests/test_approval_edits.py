@@ -114,7 +114,7 @@ async def test_what_is_judged_is_what_an_action_takes_that_has_changed_since(
 async def test_an_approval_that_was_void_counts_as_no_execution(
     desk: Any, done: list[Any], wakeful_app: Any, store: Database
 ) -> None:
-    def once(*replies: Any, reason: str) -> Agent:
+    def once(*replies: Any, reason: str) -> Any:
         agent = desk(*replies, rules=[WAITS | {"reason": reason}])
         limits = {"max_executions": 1, "min_executions": 1}
         return evolve(agent, actions=[evolve(each, **limits) for each in agent.actions if each.name == "Pay"])

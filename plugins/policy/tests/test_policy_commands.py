@@ -64,6 +64,7 @@ action = "pay"
 args = { euros = 5 }
 expect = "allow"
 """
+DEEP = '{"euros": ' + "[" * 3000 + "]" * 3000 + "}"
 
 
 @pytest.fixture
@@ -119,6 +120,10 @@ def test_explain_says_what_holds_without_a_rule_or_the_plugin(
         (("explain", "desk", "pay", "--args", "5"), "expected a JSON object"),
         (("explain", "desk", "pay", "--args", '{"euro": 5}'), "did you mean 'euros'?"),
         (("explain", "desk", "pay", "--args", '{"euros": 5}', "--at", "noon"), "--at: 'noon' is no time"),
+        (("explain", "desk", "pay", "--at", "9999-12-31T23:59"), "--at: 9999-12-31 is out of reach"),
+        (("explain", "desk", "pay", "--at", "0001-01-01T00:00"), "--at: 0001-01-01 is out of reach"),
+        (("explain", "desk", "pay", "--args", '{"euros": 5, "euros": 6}'), "name 'euros' twice"),
+        (("explain", "desk", "pay", "--args", DEEP), "--args: the arguments nest deeper than 64 levels"),
     ],
 )
 def test_wrong_questions_are_told_what_was_expected(
@@ -160,6 +165,40 @@ def test_everything_that_is_wrong_with_a_table_is_named_by_its_case(
     assert code == 2
     assert "cases.toml.case[0].args: 'to' must be a string" in text
     assert "cases.toml.case[1]: agent 'desk' has no action 'pya'; did you mean 'pay'" in text
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "hint"),
+    [
+        ("euros = 5", f"euros = {'[' * 2000}{']' * 2000}", "cases.toml: a value nests deeper than 64 levels"),
+        ("euros = 5", f"euros = {'[' * 70}{']' * 70}", "case[1].args: arguments of pay nest deeper than 64"),
+        ('"pay"', '"pay"\nat = "9999-12-31T23:59"', "at: 9999-12-31 is out of reach; expected a year from 2"),
+    ],
+)
+def test_cases_that_cannot_be_judged_are_told(
+    folder: Path, capsys: pytest.CaptureFixture[str], old: str, new: str, hint: str
+) -> None:
+    (folder / "cases.toml").write_text(CASES.replace(old, new))
+    code, text = said(capsys, "test", "cases.toml")
+    assert (code, hint in text) == (2, True), text
+
+
+def test_explain_says_where_one_item_of_a_list_sufficed(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "tools.py").write_text(TOOLS.replace("to: str", "to: list[str]"))
+    (folder / "wakeful.toml").write_text(
+        CONFIG.replace('"deny"', '"allow"').replace(
+            'com" } }\nverdict = "allow"', 'com" } }\nverdict = "deny"'
+        )
+    )
+    mixed = ("explain", "desk", "send_email", "--args", '{"to": ["a@example.com", "b@elsewhere.org"]}')
+    _, text = said(capsys, *mixed)
+    assert "send_email (external): deny" in text
+    assert "rule: number 2, action send_email, argument to; one item of a list that meets it suffices" in text
+    assert document(capsys, *mixed)["whole"] is False
+    _, text = said(capsys, "explain", "desk", "send_email", "--args", '{"to": ["a@example.com"]}')
+    assert "rule: number 2, action send_email, argument to\n" in text
 
 
 def test_windows_are_tested_at_any_time(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

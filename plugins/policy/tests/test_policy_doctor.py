@@ -31,6 +31,12 @@ def look(day: str) -> str:
     """Look at a day."""
     return day
 '''
+OPEN = """
+
+from wakeful.types import Action
+
+anything = Action("Anything", "Do.", {"type": "object", "additionalProperties": True}, pay.run)
+"""
 SMALL = {"action": "pay", "args": {"euros": {"below": 100}}, "verdict": "auto_review"}
 PAY = "rule {} (action pay, argument euros) sends calls of pay to a review, and no plugin reviews: "
 ASKED, DENIED = "a person is asked", "they are denied, as no plugin stores approvals"
@@ -62,7 +68,7 @@ def doctor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
 
 def toml(value: Any) -> str:
     if isinstance(value, dict):
-        return "{ " + ", ".join(f"{name} = {toml(each)}" for name, each in value.items()) + " }"
+        return "{ " + ", ".join(f"{json.dumps(name)} = {toml(each)}" for name, each in value.items()) + " }"
     return json.dumps(value)
 
 
@@ -111,3 +117,27 @@ def test_only_rules_that_can_count_are_named(doctor: Any, rules: list[dict[str, 
     assert [each.partition("calls of ")[2].partition(" to a review")[0] for each in found] == (
         [named] if named else []
     )
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        (
+            {"action": "pay", "args": {"euroz": {"above": 100}}},
+            "has a condition on 'euroz', an argument of no action that it is about; did you mean 'euros'?",
+        ),
+        ({"category": "desk", "args": {"guests": {"given": True}}}, ""),
+        ({"args": {"guest.name": {"equals": "eve"}}}, "did you mean 'guests'?"),
+        ({"action": "anything", "args": {"euroz": {"above": 100}}}, ""),
+    ],
+    ids=["one action", "one of several", "inside an argument", "an action that takes any"],
+)
+def test_conditions_on_arguments_that_no_action_takes_are_named(
+    doctor: Any, rule: dict[str, Any], said: str
+) -> None:
+    (Path.cwd() / "tools.py").write_text(
+        TOOLS + OPEN if rule.get("action") == "anything" else TOOLS, encoding="utf-8"
+    )
+    found = doctor({**rule, "verdict": "deny"})
+    assert len(found) == bool(said)
+    assert said in "".join(found)

@@ -17,7 +17,7 @@ app = typer.Typer(
 )
 
 Id = Annotated[str, typer.Argument(metavar="NOTE", help="Id of the note.")]
-By = Annotated[str, typer.Option("--by", metavar="NAME", help="Who decides.")]
+By = Annotated[str, typer.Option("--by", metavar="NAME", help="Who decides; default: who is logged in.")]
 
 Everything = Annotated[
     bool, typer.Option("--all", help="Also those that lapsed, were superseded or dropped.")

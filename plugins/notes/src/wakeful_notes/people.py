@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from datetime import datetime
+from getpass import getuser
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from attrs import evolve
 from sqlalchemy import inspect
 
+from wakeful.app.sources import read_file
 from wakeful.cli.exits import Exit
 from wakeful.cli.output import note, say, say_json, say_table
 from wakeful.cli.records import read
@@ -30,9 +32,15 @@ Decide = Callable[["Connection", Note, datetime], Note]
 
 
 def list_notes(file: Path, agent: str, user: str, *, everything: bool, as_json: bool) -> int:
-    """Print notes, those of one agent and user together, oldest first."""
+    """Print notes, those of one agent and user together, oldest first.
+
+    Raises:
+        NotFoundError: neither does the file name this agent, nor is there a note of it; names the nearest.
+    """
     now = SystemClock().now()
     found = read(file, lambda conn: _all(conn, agent, user, closed=everything)) or []
+    if agent and not found:
+        _check_agent(file, agent)
     found = [each for each in found if everything or each.stands(now) != "lapsed"]
     if as_json:
         say_json({"notes": [_document(each, now) for each in found]})
@@ -45,6 +53,12 @@ def list_notes(file: Path, agent: str, user: str, *, everything: bool, as_json: 
     else:
         note("there are no notes")
     return Exit.OK
+
+
+def _check_agent(file: Path, agent: str) -> None:
+    known = {*read_file(file).agents, *(each.agent for each in read(file, _all) or [])}
+    if agent not in known:
+        raise NotFoundError(f"there is no agent {agent!r}{nearest(agent, known)}")
 
 
 def show_note(file: Path, id_: str, *, as_json: bool) -> int:
@@ -65,7 +79,7 @@ def confirm_note(file: Path, id_: str, by: str, *, own: bool, as_json: bool) -> 
     Args:
         file: the configuration.
         id_: of the note.
-        by: who confirms it.
+        by: who confirms it; empty = who is logged in.
         own: whether its words are the user's own from now on.
         as_json: print a document.
 
@@ -73,10 +87,11 @@ def confirm_note(file: Path, id_: str, by: str, *, own: bool, as_json: bool) -> 
         ConfigError: it is superseded or dropped.
         NotFoundError: there is no such note.
     """
+    person = by or getuser()
 
     def decide(conn: Connection, found: Note, now: datetime) -> Note:
         trust = Trust.TRUSTED if own else found.trust
-        done = evolve(found, status=Status.CONFIRMED, trust=trust, decided_at=now, decided_by=by)
+        done = evolve(found, status=Status.CONFIRMED, trust=trust, decided_at=now, decided_by=person)
         _store(conn, done)
         peers = [load(row) for row in conn.execute(shelf.of_scope(found.user, found.agent))]
         older = [
@@ -92,15 +107,16 @@ def confirm_note(file: Path, id_: str, by: str, *, own: bool, as_json: bool) -> 
 
 
 def drop_note(file: Path, id_: str, by: str, *, as_json: bool) -> int:
-    """Drop a note.
+    """Drop a note, as :func:`confirm_note` confirms one.
 
     Raises:
         ConfigError: it is superseded or dropped.
         NotFoundError: there is no such note.
     """
+    person = by or getuser()
 
     def decide(conn: Connection, found: Note, now: datetime) -> Note:
-        done = evolve(found, status=Status.DROPPED, decided_at=now, decided_by=by)
+        done = evolve(found, status=Status.DROPPED, decided_at=now, decided_by=person)
         _store(conn, done)
         return done
 

@@ -14,8 +14,10 @@ from wakeful.cli.exits import Exit
 from wakeful.cli.output import say, say_json
 from wakeful.config import structure
 from wakeful.types import ConfigError, Json, NotFoundError, Problem, nearest
+from wakeful.types.json import DEPTH_LIMIT
 from wakeful_policy.asking import agents, ask, moment
 from wakeful_policy.settings import VERDICTS
+from wakeful_policy.windows import check_reach
 
 
 @frozen
@@ -39,7 +41,10 @@ class Case:
     at: str = ""
 
     def __attrs_post_init__(self) -> None:
-        moment(self.at)
+        try:
+            check_reach(moment(self.at))
+        except ValueError as error:
+            raise ValueError(f"at: {error}") from None
         if self.expect not in VERDICTS:
             raise ValueError(f"expect: {self.expect!r} is no verdict{nearest(self.expect, VERDICTS)}")
 
@@ -59,6 +64,8 @@ def load_cases(path: Path) -> tuple[Case, ...]:
     """
     try:
         raw = tomllib.loads(path.read_text(encoding="utf-8"))
+    except RecursionError:
+        raise ConfigError([Problem(str(path), f"a value nests deeper than {DEPTH_LIMIT} levels")]) from None
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ConfigError([Problem(str(path), f"cannot be read: {error}")]) from None
     cases = structure(Cases, raw, str(path)).case

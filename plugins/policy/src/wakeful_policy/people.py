@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Sequence
 from getpass import getuser
 from pathlib import Path
+from typing import cast
 
 from attrs import asdict, frozen
 
@@ -15,10 +15,15 @@ from wakeful.cli.output import note, say, say_json, say_table
 from wakeful.cli.records import read
 from wakeful.cli.run import opened
 from wakeful.system import SystemClock
+from wakeful.tools.arguments import check_arguments
+from wakeful.tools.decode import Refused, parse, plain
 from wakeful.types import ConfigError, Json, NotAvailableError, NotFoundError, Problem, nearest
 from wakeful_policy.approvals.added import stored_rules, take_back
 from wakeful_policy.asking import Explained, agents, ask, moment, rules_of
 from wakeful_policy.rules import Known, Rules
+from wakeful_policy.windows import check_reach
+
+_PARTLY = "; one item of a list that meets it suffices, as it makes the call stricter"
 
 
 @frozen
@@ -92,18 +97,19 @@ def explain_call(file: Path, asked: Asked, *, as_json: bool) -> int:
     """Print what would become of a call, and why.
 
     Raises:
-        ConfigError: the arguments are no JSON object, or do not fit.
+        ConfigError: the arguments are no JSON object, or do not fit; or the time is none.
         NotFoundError: no such agent or action.
     """
     try:
-        args = json.loads(asked.args)
-    except ValueError as error:
-        raise ConfigError([Problem("--args", f"no JSON: {error}")]) from None
+        args = plain(parse(asked.args))
+    except Refused as error:
+        raise ConfigError([Problem("--args", f"the arguments {error}")]) from None
     if not isinstance(args, dict):
         raise ConfigError([Problem("--args", 'expected a JSON object such as \'{"to": "ana"}\'')])
 
     try:
         now = moment(asked.at)
+        check_reach(now)
     except ValueError as error:
         raise ConfigError([Problem("--at", str(error))]) from None
     added = added_rules(file, asked.agent)
@@ -116,11 +122,15 @@ def explain_call(file: Path, asked: Asked, *, as_json: bool) -> int:
             )
 
     found = asyncio.run(work())
+    known = found.rule
+    whole = known is None or known.fits(
+        found.action, cast("dict[str, Json]", check_arguments(found.action, args))
+    )
     if as_json:
-        say_json(_explained(found))
+        say_json(_explained(found, whole=whole))
         return Exit.OK
     say(f"{found.action.tool_name} ({found.action.effect.value}): {found.verdict.verdict.name.lower()}")
-    say(f"rule: {_rule(found)}")
+    say(f"rule: {_rule(found)}{'' if whole else _PARTLY}")
     for answer in found.answers:
         yields = ", counts only where no other plugin has an opinion" if answer.fallback else ""
         reason = f": {answer.reason}" if answer.reason else ""
@@ -153,12 +163,13 @@ def _document(known: Known) -> dict[str, Json]:
     return {**about, "about": known.rule.about, **rule}
 
 
-def _explained(found: Explained) -> dict[str, Json]:
+def _explained(found: Explained, *, whole: bool) -> dict[str, Json]:
     return {
         "action": found.action.tool_name,
         "effect": found.action.effect.value,
         "verdict": found.verdict.verdict.name.lower(),
         "rule": _document(found.rule) if found.rule is not None else None,
+        "whole": whole,
         "answers": [
             {
                 "plugin": answer.plugin,

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from wakeful.hookspecs import hookimpl
+from wakeful.tools.schemas import closed, known_properties
 from wakeful.types import Action, AgentView, Invocation, Json, Judgement, Run, Services, nearest
-from wakeful_policy.rules import Rules
+from wakeful_policy.rules import Known, Rules
 from wakeful_policy.settings import PolicySettings
 
 #: Actions that one warning names.
@@ -51,10 +52,12 @@ class Policy:
 
     @hookimpl
     def agent_warnings(self, agent: AgentView, actions: Mapping[str, Action]) -> Sequence[str]:
-        """Name rules that are about no action, as mistyped ones, and those that ask for a review in vain."""
+        """Name rules about no action or argument, and those that ask for a review in vain."""
         found = []
         for known in self._rules.all:
-            if not any(map(known.names, actions.values())):
+            about = [each for each in actions.values() if known.names(each)]
+            found += _unknown_arguments(known, about)
+            if not about:
                 hint = nearest(known.exact, actions) if known.exact else ""
                 found.append(
                     f"rule {known.number} ({known.rule.about}) is about no action of this agent{hint}"
@@ -73,3 +76,22 @@ class Policy:
                 f"reviews: {now}"
             )
         return found
+
+
+def _unknown_arguments(known: Known, about: Sequence[Action]) -> list[str]:
+    """Return which conditions of a rule are on arguments that none of the actions takes that it is about."""
+    schemas = [closed(action.schema or {}, root=True) for action in about]
+    takes = {name for schema in schemas for name in known_properties(schema)}
+    if not about or any(map(_takes_others, schemas)):
+        return []
+    return [
+        f"rule {known.number} ({known.rule.about}) has a condition on {name!r}, an argument of no action "
+        f"that it is about{nearest(name, takes)}"
+        for name in sorted(set(known.rule.args) - takes)
+    ]
+
+
+def _takes_others(schema: Mapping[str, Json]) -> bool:
+    """Whether an action takes arguments that its schema does not name."""
+    rest = schema.get("additionalProperties", schema.get("unevaluatedProperties"))
+    return rest is not False or bool(schema.get("patternProperties"))

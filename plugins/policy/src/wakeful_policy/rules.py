@@ -6,13 +6,16 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from fnmatch import translate
+from itertools import product
 
 from attrs import asdict, evolve, field, frozen
 
 from wakeful.config import structure
 from wakeful.types import Action, Effect, Json, Judgement, Verdict, canonical, clean, digest, tool_name
+from wakeful_policy.conditions import item_meets, leaves
 from wakeful_policy.defaults import default, effect_of, effects_of, is_given
 from wakeful_policy.settings import Condition, Rule
+from wakeful_policy.strictest import strictest
 from wakeful_policy.windows import Window, is_open, next_open, parse
 
 _GLOB = frozenset("*?[")
@@ -91,12 +94,12 @@ class Known:
         effects = effects_of(action)
         return not self.rule.args and self.may_fit(action) and (not self.rule.effect or len(effects) == 1)
 
-    def fits(self, action: Action, args: Mapping[str, Json]) -> bool:
-        """Whether a call of an action that the rule is about is what the rule means."""
+    def fits(self, action: Action, args: Mapping[str, Json], *, every: bool = True) -> bool:
+        """Whether a call of an action that the rule is about is what it means, for all items or some."""
         rule = self.rule
         if rule.effect and rule.effect != effect_of(action, args):
             return False
-        return all(meets(args.get(name), condition) for name, condition in rule.args.items())
+        return all(meets(args.get(name), each, every=every) for name, each in rule.args.items())
 
 
 class Ordered:
@@ -127,10 +130,21 @@ class Ordered:
             if each.always_fits(action):
                 return
 
-    def find(self, action: Action, args: Json) -> Known | None:
-        """Return the most specific rule that matches a call; None if none does."""
+    def find(self, action: Action, args: Json) -> list[Known | None]:
+        """Return the rules that have a say on a call.
+
+        First the most specific that matches it, None if none does; then those more specific that match for
+        some items of its lists only.
+        """
         given = args if isinstance(args, Mapping) else {}
-        return next((each for each in self.about(action) if each.fits(action, given)), None)
+        lists = any(isinstance(each, list | tuple) for each in given.values())
+        partly = list[Known | None]()
+        for each in self.about(action):
+            if each.fits(action, given):
+                return [each, *partly]
+            if lists and each.fits(action, given, every=False):
+                partly.append(each)
+        return [None, *partly]
 
 
 class Rules:
@@ -166,7 +180,7 @@ class Rules:
 
     def find(self, action: Action, args: Json, now: datetime) -> Known | None:
         """Return the rule that counts for a call; None = the default does."""
-        return self._find(action, args, now)[0]
+        return self._judge(action, args, now)[1]
 
     def judgement(self, action: Action, args: Json, now: datetime) -> Judgement:
         """Return the verdict on a call at a time.
@@ -174,22 +188,32 @@ class Rules:
         It rests on the rule of the file that matches, whether or not an added one counts: so an approval that
         rests on the same does not end when somebody adds a rule.
         """
-        found, of_file = self._find(action, args, now)
-        if found is None:
-            return default(action, args)
-        return evolve(judgement_of(found, now), basis=of_file.digest if of_file else "")
+        return self._judge(action, args, now)[0]
 
-    def _find(self, action: Action, args: Json, now: datetime) -> tuple[Known | None, Known | None]:
-        """Return the rule that counts, and the one of the file that matches.
+    def _judge(self, action: Action, args: Json, now: datetime) -> tuple[Judgement, Known | None]:
+        """Return the verdict on a call and the rule that it comes from; None = the default.
 
-        An added rule counts where it is more specific, or as specific and stricter; never against a rule of
-        the file that denies or defers.
+        Where rules match for some items of a list only, the strictest counts of what they and the rule that
+        matches for all say: so nobody gets a milder verdict by adding an item.
         """
-        of_file, added = self._file.find(action, args), self._added.find(action, args)
-        if added is None or of_file is None:
-            return added or of_file, of_file
-        closed = judgement_of(of_file, now).verdict >= Verdict.DEFER
-        return (of_file if closed or added.weight <= of_file.weight else added), of_file
+        said = list[tuple[Judgement, Known | None]]()
+        for of_file, added in product(self._file.find(action, args), self._added.find(action, args)):
+            known = _counting(of_file, added, now)
+            found = default(action, args) if known is None else judgement_of(known, now)
+            said.append((evolve(found, basis=of_file.digest if of_file else ""), known))
+        return strictest(said)
+
+
+def _counting(of_file: Known | None, added: Known | None, now: datetime) -> Known | None:
+    """Return which of two rules counts.
+
+    An added rule counts where it is more specific, or as specific and stricter; never against a rule of the
+    file that denies or defers.
+    """
+    if added is None or of_file is None:
+        return added or of_file
+    closed = judgement_of(of_file, now).verdict >= Verdict.DEFER
+    return of_file if closed or added.weight <= of_file.weight else added
 
 
 def judgement_of(known: Known, now: datetime) -> Judgement:
@@ -210,36 +234,13 @@ def judgement_of(known: Known, now: datetime) -> Judgement:
     )
 
 
-def meets(value: Json, condition: Condition) -> bool:
-    """Whether an argument is what a condition says; of a list, every item must be."""
-    if condition.given is not None and condition.given is not is_given(value):
-        return False
+def meets(value: Json, condition: Condition, *, every: bool = True) -> bool:
+    """Whether an argument is what a condition says; of a list, every item must be, or only some item."""
+    items = list(leaves(value))
+    if condition.given is not None:  # empty items count for whichever answer is the safer one
+        said = any(map(is_given, items)) if condition.given is every else is_given(value)
+        if said is not condition.given:
+            return False
     if not condition.about_value:
         return True
-    items = value if isinstance(value, list | tuple) else [value]
-    return bool(items) and all(_meets(item, condition) for item in items)
-
-
-def _meets(value: Json, condition: Condition) -> bool:
-    if not is_given(value):
-        return False
-    text = ("true" if value else "false") if isinstance(value, bool) else str(value)
-    text = text.casefold()
-    if condition.equals is not None and text != str(condition.equals).casefold():
-        return False
-    if condition.one_of and text not in {each.casefold() for each in condition.one_of}:
-        return False
-    if condition.like and not re.compile(translate(condition.like.casefold())).match(text):
-        return False
-    return _within(value, condition)
-
-
-def _within(value: Json, condition: Condition) -> bool:
-    if condition.above is None and condition.below is None:
-        return True
-    try:  # a whole number is compared as it is: a float may be too small for it
-        number = value if isinstance(value, int) else float(value)
-    except (TypeError, ValueError):
-        return False
-    above = condition.above is None or number > condition.above
-    return above and (condition.below is None or number < condition.below)
+    return (all if every else any)(item_meets(item, condition) for item in items)

@@ -43,10 +43,12 @@ def _zone(_: object, attribute: Attribute[str], value: str) -> None:
 class Condition:
     """What an argument must be. All that is given must hold; an argument that is not given meets none.
 
+    Of a list every item must meet it, but where a rule makes a call stricter, one suffices.
+
     Args:
-        equals: the text or number itself, regardless of case.
+        equals: the text itself, regardless of case, or the number itself: 5, 5.0 and "5" are the same.
         one_of: one of these.
-        like: a glob, regardless of case; of a list every item must match.
+        like: a glob, regardless of case.
         above, below: a number beyond this.
         given: whether the argument is given at all.
     """

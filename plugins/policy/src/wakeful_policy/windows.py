@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from datetime import UTC, datetime, time, timedelta
+from datetime import MAXYEAR, MINYEAR, UTC, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
 from attrs import frozen
@@ -47,6 +47,16 @@ def parse(text: str) -> Window:
     if start == end or start >= timedelta(days=1):
         raise ValueError(f"{text!r} is never open; {expected}")
     return Window(days, start, end)
+
+
+def check_reach(now: datetime | None) -> None:
+    """Refuse a time around which no windows can be looked for.
+
+    Raises:
+        ValueError: it is one.
+    """
+    if now is not None and not MINYEAR < now.year < MAXYEAR:
+        raise ValueError(f"{now.date()} is out of reach; expected a year from {MINYEAR + 1} to {MAXYEAR - 1}")
 
 
 def is_open(windows: Iterable[Window], now: datetime, zone: str) -> bool:

@@ -45,7 +45,7 @@ def checked(given: Json, what: str, stored: Stored, args: Mapping[str, Json]) ->
     raw = {"verdict": _VERDICTS[what], **given, "action": stored.action}
     made = structure(Rule, raw, "rule")
     for name, condition in made.args.items():
-        if not meets(args.get(name), condition):
+        if not meets(args.get(name), condition, every=made.verdict == "allow"):
             raise ConfigError([Problem(f"rule.args.{name}", "does not match the call that is decided")])
     return raw
 

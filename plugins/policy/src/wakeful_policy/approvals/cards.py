@@ -17,6 +17,7 @@ from wakeful.store.tables import run
 from wakeful.types import Json, NotFoundError, RunStatus, nearest
 from wakeful_policy.approvals.deciding import people
 from wakeful_policy.approvals.lines import lines
+from wakeful_policy.approvals.origins import in_line
 from wakeful_policy.approvals.tables import Stored, attempt, load, request, requests
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def list_requests(file: Path, *, everything: bool, as_json: bool) -> int:
         note("nothing waits for a person" if not everything else "nobody has been asked anything")
         return Exit.OK
     for head, card in _cards(found):
-        say(head)
+        say(in_line(head))
         for stored in card:
             for line in lines(stored):
                 say(f"  {line}")
@@ -56,10 +57,10 @@ def show_request(file: Path, request_id: str, *, as_json: bool) -> int:
         return Exit.OK
     for line in lines(found):
         say(line)
-    say(f"conversation {found.conversation}, run {found.run}, call {found.key}")
+    say(in_line(f"conversation {found.conversation}, run {found.run}, call {found.key}"))
     say(f"sha256 of the arguments: {found.digest}")
     say(f"rules that matched: {found.basis or 'none'}")
-    say(f"may decide: {', '.join(people(found, _approvers(file, found.agent))) or 'nobody'}")
+    say(in_line(f"may decide: {', '.join(people(found, _approvers(file, found.agent))) or 'nobody'}"))
     say(f"asked {found.created_at:%Y-%m-%d %H:%M} UTC; {_until(found)}")
     for each in refused:
         say(f"refused: {each['by']!r} wanted to {each['wanted']}: {each['reason']}")

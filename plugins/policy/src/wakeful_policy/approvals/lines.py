@@ -5,16 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from wakeful.types import Json, canonical
+from wakeful_policy.approvals.origins import in_line
+from wakeful_policy.approvals.questions import heard
 from wakeful_policy.approvals.tables import Stored
 
 
 def lines(stored: Stored) -> Iterator[str]:
-    """Return what people are shown of a request."""
+    """Return what people are shown of a request, each thing in one line, whoever wrote it."""
+    return map(in_line, _lines(stored))
+
+
+def _lines(stored: Stored) -> Iterator[str]:
     status = "" if stored.status == "pending" else f" [{stored.status} by {stored.decided_by or 'nobody'}]"
     if stored.kind == "question":
         yield f"{stored.id}: {stored.args.get('question', '')}{status}"
         if "enum" in stored.expected:
             yield f"  one of: {canonical(stored.expected['enum'])}"
+        if said := heard(stored.provenance):
+            yield f"  {said}"
         if stored.answer is not None:
             yield f"  answered: {canonical(stored.answer)}"
         return

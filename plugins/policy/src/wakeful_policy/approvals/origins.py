@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
+import unicodedata
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import Final
 
 from wakeful.types import Invocation, Json, Row, RowKind, Run, Trust
 
@@ -14,72 +19,228 @@ _OWN = frozenset({RowKind.ASSISTANT, RowKind.STATE})
 _NAMES = re.compile(r"(?<![\w.+-])(?:[\w.+-]+@[\w.-]+\w|\w+://\S*\w|(?:\w+\.)+[a-z]{2,}\b|[\w-]*\d[\w-]{3,})")
 #: Names of one text that are looked for, and characters of it that are looked through.
 NAMES, LOOKED = 50, 20_000
+#: Work on one call: characters that are looked through in search of values, a place counting as some.
+WORK, PLACE = 30_000_000, 100
+_WORD = re.compile(r"\w+")
+#: What joins the parts of addresses, links, names and numbers, and as far as it is looked for.
+_JOINS, _FAR = "./\\-\u2010\u2011@:+&%#?~=", 16
+#: What makes another number of the digits behind it, and what only separates two numbers.
+_SIGNS, _APART = frozenset("-\u2212.,"), frozenset(" \t\n;|")
+_MARKS = frozenset({"Mn", "Mc", "Me", "Cf"})
+#: What people would take for a part of the card, or not see at all.
+_UNSEEN = frozenset({"Cc", "Cf", "Zl", "Zp"})
+_PLAIN = re.compile(r"[\w-]+")
+#: Origins from the best to the worst, of equal trust.
+_WORSE: Final = ("user", "reference", "conversation", "model", "outside", "unknown")
 
 
 def origins(run: Run, inv: Invocation) -> list[dict[str, Json]]:
     """Return, for each value among the arguments, where it came from.
 
-    Each has ``argument`` (its path), ``from`` (``user``, ``outside``, ``conversation``, ``reference`` or
-    ``model``), and of what was read also ``source``, ``trust`` and, of a row, its ``row``. What stands
-    neither in the user's words nor in anything that was read is the model's; where such a text holds names
-    that stand in what was read and not in the user's words, ``holds`` lists them, with their worst source.
+    Each has ``argument`` (its path), ``from`` (``user``, ``outside``, ``conversation``, ``reference``,
+    ``model`` or ``unknown``), and of what was read also ``source``, ``trust`` and, of a row, its ``row``.
+    What stands neither in the user's words nor in anything that was read is the model's; where such a text
+    holds names that stand in what was read and not in the user's words, ``holds`` lists them, with their
+    worst source; else ``after`` is the worst that was read from outside before. Values that would take too
+    long to look for are ``unknown``, the rest of an argument as one.
     """
     referred = {each.argument: each for each in inv.provenance}
-    found: list[dict[str, Json]] = []
-    for path, value in _leaves("", inv.args):
-        reference = referred.get(re.split(r"[.\[]", path, maxsplit=1)[0])
+    leaves = [leaf for name, value in inv.args.items() for leaf in _leaves(str(name), str(name), value)]
+    read = _Read(run, {value for name, _, value in leaves if name not in referred})
+    found: dict[str, dict[str, Json]] = {}
+    rest: dict[str, list[str]] = {}
+    for name, path, value in leaves:
+        reference = referred.get(name)
         if reference is not None:
-            of = {"source": reference.source or reference.reference, "trust": reference.trust.label}
-            found.append({"argument": path, "from": "reference", **of})
+            of = {"source": _quoted(reference.source or reference.reference), "trust": reference.trust.label}
+            origin: dict[str, Json] | None = {"from": "reference", **of}
         else:
-            found.append({"argument": path, **_origin(run, value)})
-    return found
+            origin = read.origin(value)
+        if origin is None:
+            rest.setdefault(name, []).append(path)
+        else:
+            _put(found, path, origin)
+    for paths in rest.values():
+        path = paths[0] if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more"
+        _put(found, path, {"from": "unknown", "source": "too much to look for", "trust": "unknown"})
+    return list(found.values())
 
 
-def _origin(run: Run, value: str) -> dict[str, Json]:
-    pattern = re.compile(rf"(?<!\w){re.escape(value.casefold())}(?!\w)")
-    if pattern.search(run.user_words.casefold()):
-        return {"from": "user"}
-    read = [row for row in run.rows if _is_source(row) and pattern.search(row.text.casefold())]
-    if not read:
-        return {"from": "model", **_held(run, value)}
-    worst = max(reversed(read), key=lambda row: row.trust)
-    kind = "conversation" if worst.trust is Trust.TRUSTED else "outside"
-    return {"from": kind, **_where(worst)}
+def in_line(text: str) -> str:
+    """Return a text as it stands inside one line of a card: what breaks, turns or hides text is spelt out."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(json.dumps(each)[1:-1] if unicodedata.category(each) in _UNSEEN else each for each in text)
 
 
-def _held(run: Run, value: str) -> dict[str, Json]:
-    """Return which names in a text of the model stand in what was read from outside, if any do."""
-    said = run.user_words.casefold()
-    names = [
-        name for name in dict.fromkeys(_NAMES.findall(value.casefold()[:LOOKED])[:NAMES]) if name not in said
-    ]
-    outside = [row for row in run.rows if _is_source(row) and row.trust is not Trust.TRUSTED]
-    texts = [(row, row.text.casefold()) for row in outside] if names else []
-    found = {name: [row for row, text in texts if name in text] for name in names}
-    rows = [row for of_name in found.values() for row in of_name]
-    if not rows:
-        return {}
-    held = [name for name, of_name in found.items() if of_name]
-    return {"holds": list[Json](held), **_where(max(reversed(rows), key=lambda row: row.trust))}
+def whole(text: str, start: int, end: int) -> bool:
+    """Whether what stands there is a word, name or number of its own, and no part of a longer one."""
+    before, after = text[max(0, start - _FAR) : start], text[end : end + _FAR]
+    if text[start].isdigit() and before[-1:] in _SIGNS:
+        return False
+    return not (_joined(before[::-1], text[start]) or _joined(after, text[end - 1]))
+
+
+def _joined(beside: str, edge: str) -> bool:
+    """Whether what stands beside a value, the nearest first, goes on with it."""
+    if edge.isdigit() and beside[1:2].isdigit() and beside[0] not in _APART:
+        return True
+    further = beside.lstrip(_JOINS)
+    if not further:
+        return len(beside) == _FAR
+    return further[0].isalnum() or further[0] == "_" or unicodedata.category(further[0]) in _MARKS
+
+
+class _Read:
+    """What the user said and what was read, looked through once for all values.
+
+    Args:
+        run: the run.
+        values: what will be looked for.
+    """
+
+    def __init__(self, run: Run, values: set[str]) -> None:
+        self._left = WORK
+        # The worst first, and of equals the latest: the first that holds a value is what is told of it.
+        self._rows = sorted(filter(_is_source, run.rows), key=lambda row: (-row.trust, -row.seq))
+        self._texts = [run.user_words.casefold(), *(row.text.casefold() for row in self._rows)]
+        self._text = "\0".join(self._texts)
+        self._starts = [0]
+        for text in self._texts:
+            self._starts.append(self._starts[-1] + len(text) + 1)
+        self._known: dict[str, dict[str, Json]] = {}
+        self._places: dict[str, list[int]] = {
+            word: [] for word in map(_longest, map(_folded, values)) if word
+        }
+        for match in _WORD.finditer(self._text) if self._places else ():
+            places = self._places.get(match[0])
+            if places is not None:
+                places.append(match.start())
+
+    def origin(self, value: str) -> dict[str, Json] | None:
+        """Return where a value came from; None if finding out takes too long."""
+        if value not in self._known:
+            try:
+                self._known[value] = self._origin(_folded(value))
+            except TimeoutError:
+                return None
+        return self._known[value]
+
+    def _origin(self, value: str) -> dict[str, Json]:
+        number = next(self._numbers(value), None)
+        if number is None:
+            return {"from": "model", **self._held(value)}
+        if not number:
+            return {"from": "user"}
+        row = self._rows[number - 1]
+        return {"from": "conversation" if row.trust is Trust.TRUSTED else "outside", **_where(row)}
+
+    def _numbers(self, value: str) -> Iterator[int]:
+        """Yield in which texts a value stands: as a whole where it is trusted, else as words."""
+        word = _longest(value)
+        offset = value.find(word)
+        self._spend(0 if word else len(self._text))
+        for place in self._places[word] if word else _finds(self._text, value):
+            self._spend(PLACE)
+            start = place - offset
+            end = start + len(value)
+            if start < 0 or not self._text.startswith(value, start):
+                continue
+            number = bisect_right(self._starts, start) - 1
+            if not number or self._rows[number - 1].trust is Trust.TRUSTED:
+                if whole(self._text, start, end):
+                    yield number
+            elif not (_WORD.match(self._text[start - 1]) or _WORD.match(self._text, end)):
+                yield number
+
+    def _held(self, value: str) -> dict[str, Json]:
+        """Return which names in a text of the model stand in what was read from outside, if any do."""
+        outside = [row for row in self._rows if row.trust is not Trust.TRUSTED]
+        if not outside:
+            return {}
+        found = {name: self._first(name) for name in dict.fromkeys(_NAMES.findall(value[:LOOKED])[:NAMES])}
+        held = {name: number for name, number in found.items() if number and not self._said(name)}
+        if not held:
+            return {"after": _where(outside[0])}
+        return {"holds": list[Json](map(in_line, held)), **_where(self._rows[min(held.values()) - 1])}
+
+    @cached_property
+    def _outside(self) -> str:
+        """All that was read from outside, each part between blanks once."""
+        rows = zip(self._rows, self._texts[1:], strict=True)
+        texts = [text for row, text in rows if row.trust is not Trust.TRUSTED]
+        return "\n".join(dict.fromkeys(part for text in texts for part in text.split()))
+
+    def _first(self, name: str) -> int:
+        """Return the number of the first text from outside that holds a name; 0 if none does."""
+        self._spend(len(self._outside))
+        if name not in self._outside:
+            return 0
+        self._spend(len(self._text))
+        return next(number for number, text in enumerate(self._texts) if number and name in text)
+
+    def _said(self, name: str) -> bool:
+        said = self._texts[0]
+        self._spend(len(said))
+        return any(whole(said, start, start + len(name)) for start in _finds(said, name))
+
+    def _spend(self, work: int) -> None:
+        self._left -= work
+        if self._left < 0:
+            raise TimeoutError
+
+
+def _finds(text: str, value: str) -> Iterator[int]:
+    start = text.find(value)
+    while start >= 0:
+        yield start
+        start = text.find(value, start + 1)
+
+
+def _folded(value: str) -> str:
+    return value.casefold().replace("\0", "\N{REPLACEMENT CHARACTER}")
+
+
+def _longest(value: str) -> str:
+    """Return the longest word of a value; empty if it has none."""
+    return max(_WORD.findall(value), key=len, default="")
+
+
+def _put(found: dict[str, dict[str, Json]], path: str, origin: Mapping[str, Json]) -> None:
+    """Keep an origin; of several for equal paths the worst."""
+    known = found.get(path)
+    if known is None or _badness(origin) > _badness(known):
+        found[path] = {"argument": path, **origin}
+
+
+def _badness(origin: Mapping[str, Json]) -> tuple[bool, int]:
+    return origin.get("trust", "trusted") != "trusted", _WORSE.index(origin["from"])
 
 
 def _where(row: Row) -> dict[str, Json]:
-    return {"source": row.source or str(row.kind), "trust": row.trust.label, "row": row.seq}
+    return {"source": _quoted(row.source or str(row.kind)), "trust": row.trust.label, "row": row.seq}
+
+
+def _quoted(source: str) -> str:
+    """Return a source as a card names it: in quotes where it could pass for words of the card."""
+    return in_line(json.dumps(source, ensure_ascii=False) if re.search(r'[;,()"]', source) else source)
 
 
 def _is_source(row: Row) -> bool:
     return row.kind not in _OWN and (row.kind is not RowKind.NOTE or row.trust is not Trust.TRUSTED)
 
 
-def _leaves(path: str, value: Json) -> Iterator[tuple[str, str]]:
+def _leaves(name: str, path: str, value: Json) -> Iterator[tuple[str, str, str]]:
+    """Yield the argument, path and text of each value; names that are not plain stand in quotes."""
     if isinstance(value, Mapping):
-        for name, item in value.items():
-            yield from _leaves(f"{path}.{name}" if path else str(name), item)
+        for key, item in value.items():
+            plain = f".{key}" if _PLAIN.fullmatch(str(key)) else None
+            step = plain or f"[{in_line(json.dumps(str(key), ensure_ascii=False))}]"
+            yield from _leaves(name, f"{path}{step}", item)
     elif isinstance(value, list | tuple):
         for place, item in enumerate(value):
-            yield from _leaves(f"{path}[{place}]", item)
+            yield from _leaves(name, f"{path}[{place}]", item)
     elif isinstance(value, bool):
-        yield path, "true" if value else "false"
+        yield name, path, "true" if value else "false"
     elif value is not None and str(value).strip():
-        yield path, str(value).strip()
+        yield name, path, str(value).strip()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final
 
 from attrs import evolve
@@ -68,6 +68,18 @@ def expected(args: Mapping[str, Json]) -> dict[str, Json]:
     if schema:
         return dict(schema)
     return {"type": "string", "enum": list(options)} if options else {"type": "string", "minLength": 1}
+
+
+def heard(provenance: Sequence[Mapping[str, Json]]) -> str:
+    """Return what a card says of outside text that a question may come from; empty if none was read.
+
+    Args:
+        provenance: of the question's values, see :func:`wakeful_policy.approvals.origins.origins`.
+    """
+    origins = [each.get("after", each) for each in provenance]
+    doubtful = [each for each in origins if each.get("trust", "trusted") != "trusted"]
+    found = "; ".join(dict.fromkeys(f"{each['source']}, {each['trust']}" for each in doubtful))
+    return f"outside text was read before: {found}" if found else ""
 
 
 def fitting(schema: Json, answer: Json) -> Json:

@@ -20,8 +20,9 @@ from wakeful.types import (
     digest,
 )
 from wakeful.waiting import within
-from wakeful_policy.judge.question import Opinion, facts, opinion, question, speaks_to_judge
+from wakeful_policy.judge.question import Opinion, facts, opinion, outside, question
 from wakeful_policy.judge.settings import JudgeSettings
+from wakeful_policy.judge.spoken import speaks_to_judge
 
 #: Reviews that are kept, so that an identical proposal of a run is judged once.
 KEPT = 256
@@ -49,12 +50,16 @@ class Judge:
 
     async def review(self, run: Run, inv: Invocation, judgement: Judgement) -> Judgement:
         """Return what the judge makes of a call: allowed, denied, or a person's to decide."""
-        if len(canonical(clean(inv.args))) > self._settings.max_chars:
-            return _person(judgement, "its arguments are too long to be reviewed")
-        if speaks_to_judge(inv.args):
-            return _person(judgement, "its arguments speak to the reviewer")
+        for name, value in outside(run, inv).items():
+            if len(canonical(clean(value))) > self._settings.max_chars:
+                return _person(judgement, f"its {name} are too long to be reviewed")
+            if speaks_to_judge(value):
+                return _person(judgement, f"its {name} speak to the reviewer")
         # The same proposal after the run has read more outside text is another question.
-        asked = [run.id, facts(run, inv, judgement), inv.args, judgement.confidence, judgement.basis]
+        asked = [
+            *(run.id, facts(run, inv, judgement), outside(run, inv)),
+            *(judgement.confidence, judgement.basis),
+        ]
         key = digest(canonical(clean(asked)))
         known = self._known.get(key)
         if known is None:
