@@ -160,7 +160,7 @@ ACTIONS = _own(types.actions)
 RUNS = [*_own(types.run), *_own(types.context)]
 PROTOCOLS = [
     cls
-    for module in (types.protocols, types.run, types.context)
+    for module in (types.protocols, types.requests, types.run, types.context)
     for cls in vars(module).values()
     if inspect.isclass(cls) and cls.__module__ == module.__name__ and getattr(cls, "_is_protocol", False)
 ]

@@ -66,6 +66,18 @@ async def test_nothing_is_said_where_nothing_is_open(tmp_path: Path) -> None:
         assert app.describe("agent").warnings == ()
 
 
+async def test_what_was_read_is_weighed_also_where_a_rule_asks_a_person_anyway(tmp_path: Path) -> None:
+    agent = Agent(
+        model=ScriptedModel([]),
+        actions=ACTIONS,
+        plugins=["taint", "policy"],
+        settings={"policy": {"rules": [{"action": "*", "verdict": "require_approval"}]}},
+        store=f"sqlite:///{tmp_path / 'w.db'}",
+    )
+    async with wakeful.open(agent) as app:
+        assert not [each for each in app.describe("agent").warnings if "no plugin weighs" in each]
+
+
 CONFIG = """
 [store]
 url = "sqlite:///wakeful.db"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import aclosing
 from typing import Any
 
@@ -11,12 +12,13 @@ from attrs import evolve
 from wakeful.testing import Database, say
 from wakeful.types import ApprovalRequest, NotAvailableError, RunStatus
 
+LIMIT_S = 30
 PAY = say("Let me ask.", calls=[("pay", {"euros": 50})])
 
 
 async def first(app: Any, channel: str) -> ApprovalRequest:
-    """Return what a channel is given first, and remember that it told it."""
-    async with aclosing(app.approvals.news(channel)) as news:
+    """Return what a channel is given first, and remember that it told it; fail where it would wait."""
+    async with asyncio.timeout(LIMIT_S), aclosing(app.approvals.news(channel)) as news:
         request: ApprovalRequest = await anext(news)
         async with app.store.transaction() as tx:
             await app.agents[request.agent].approvals.told(tx, channel, request)

@@ -42,11 +42,15 @@ _HELD: Final = frozenset({Verdict.AUTO_REVIEW, Verdict.STAGE, Verdict.REQUIRE_AP
 
 @frozen
 class Asked:
-    """What an agent's plugins say about a call of each action, before and after outside text."""
+    """What an agent's plugins say about a call of each action, before and after outside text.
+
+    ``weighed`` says whether what was read changes what any of them says of anything that reaches outside.
+    """
 
     actions: Mapping[str, Action]
     clean: Mapping[str, Judgement | None]
     tainted: Mapping[str, Judgement | None]
+    weighed: bool
 
     @property
     def risky(self) -> tuple[str, ...]:
@@ -57,11 +61,6 @@ class Asked:
     def judged(self) -> bool:
         """Whether anybody has an opinion on any call."""
         return any((*self.clean.values(), *self.tainted.values()))
-
-    @property
-    def weighed(self) -> bool:
-        """Whether what was read changes what becomes of anything that reaches outside."""
-        return any(verdict(self.clean[name]) != verdict(self.tainted[name]) for name in self.risky)
 
     def end_in(self, *verdicts: Verdict) -> list[str]:
         """Return the actions of which a call ends in one of the verdicts."""
@@ -90,20 +89,25 @@ def warnings(agent: BuiltAgent, plan: Blueprint) -> tuple[str, ...]:
 
 def ask(agent: BuiltAgent) -> Asked:
     """Ask the plugins of an agent about a call of each of its actions."""
-    clean, tainted = _run(agent, tainted=False), _run(agent, tainted=True)
-    return Asked(
-        agent.actions,
-        {name: _judged(agent, clean, action) for name, action in agent.actions.items()},
-        {name: _judged(agent, tainted, action) for name, action in agent.actions.items()},
-    )
+    clean, tainted = (_answers(agent, _run(agent, tainted=each)) for each in (False, True))
+    risky = [name for name, action in agent.actions.items() if reaches(action)]
+    # A rule may be as strict already, so that what becomes of a call stays the same.
+    weighed = any(list(map(verdict, clean[name])) != list(map(verdict, tainted[name])) for name in risky)
+    return Asked(agent.actions, _strictest(clean), _strictest(tainted), weighed)
 
 
-def _judged(agent: BuiltAgent, run: Run, action: Action) -> Judgement | None:
-    args = dict.fromkeys(action.external_if_present, "x")
-    call = Call("c1", action.tool_name, canonical(args))
-    proposal = Invocation(f"{_RUN}/2/0", call, 0, 0, action.tool_name, args)
-    answers = counted(agent.plugins.verdicts(run, proposal, action, ()))
-    return max(answers, key=lambda answer: answer.verdict, default=None)
+def _answers(agent: BuiltAgent, run: Run) -> dict[str, Sequence[Judgement]]:
+    found = {}
+    for name, action in agent.actions.items():
+        args = dict.fromkeys(action.external_if_present, "x")
+        call = Call("c1", action.tool_name, canonical(args))
+        proposal = Invocation(f"{_RUN}/2/0", call, 0, 0, action.tool_name, args)
+        found[name] = counted(agent.plugins.verdicts(run, proposal, action, ()))
+    return found
+
+
+def _strictest(answers: Mapping[str, Sequence[Judgement]]) -> dict[str, Judgement | None]:
+    return {name: max(said, key=verdict, default=None) for name, said in answers.items()}
 
 
 def _run(agent: BuiltAgent, *, tainted: bool) -> Run:

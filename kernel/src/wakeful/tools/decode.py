@@ -17,7 +17,7 @@ SIZE_LIMIT = 1_000_000
 TOO_DEEP = f"nest deeper than {DEPTH_LIMIT} levels"
 
 
-class Refused(Exception):  # noqa: N818  (a signal within this package)
+class Refused(Exception):  # noqa: N818  (a signal of which its catcher makes an error)
     """The text is not acceptable JSON; the text goes on after "arguments of x"."""
 
 

@@ -8,7 +8,8 @@ from typing import Final
 from attrs import frozen
 
 from wakeful.results.render import nonce
-from wakeful.types import Invocation, Json, Judgement, Opaque, Reply, Run, Text, canonical, read_json
+from wakeful.tools.decode import Refused, parse, plain
+from wakeful.types import Invocation, Json, Judgement, Opaque, Reply, Run, Text, canonical
 
 DECISIONS: Final = ("approve", "escalate", "deny")
 #: Characters of the user's words and of a reason.
@@ -73,9 +74,8 @@ def opinion(reply: Reply) -> Opinion | None:
         return None
     text = "".join(item.text for item in reply.items if isinstance(item, Text))
     try:
-        read_json(text)  # refuses what nests too deep
-        found = json.loads(text, object_pairs_hook=_once)
-    except ValueError:
+        found = plain(parse(text))  # one that says two things says nothing
+    except Refused:
         return None
     if not isinstance(found, dict) or found.get("decision") not in DECISIONS:
         return None
@@ -86,11 +86,3 @@ def opinion(reply: Reply) -> Opinion | None:
         return None
     reason = " ".join(str(found.get("reason", "")).split())[:REASON_LIMIT]
     return Opinion(found["decision"], float(confidence), reason)
-
-
-def _once(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
-    """Return an object whose names are all different; one that says two things says nothing."""
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("a name stands twice")
-    return found
