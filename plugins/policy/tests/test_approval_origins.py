@@ -28,8 +28,9 @@ from wakeful.types import (
     Text,
     Trust,
 )
+from wakeful.types.words import in_line
 from wakeful_policy.approvals import origins as module
-from wakeful_policy.approvals.origins import in_line, origins
+from wakeful_policy.approvals.origins import origins
 
 Marks = dict[str, dict[str, Json]]
 
@@ -119,6 +120,12 @@ def test_names_and_sources_cannot_pass_for_words_of_the_card() -> None:
         ("File e\u0301t", "e"),
         ("See evil.com\u200b.ru", "evil.com"),
         ("See x" + "/" * 30 + "evil.com", "evil.com"),
+        ("Pay 50 000", "50"),
+        ("Pay 50 000", "000"),
+        ("Pay 12 050 000", "12 050"),
+        ("Ask @bob", "bob"),
+        ("Look at stra\u00dfe.de", "strasse.de"),
+        ("Look at bank.com/a", "bank.com/A"),
     ],
 )
 def test_a_part_of_what_the_user_said_is_not_what_the_user_said(said: str, value: Json) -> None:
@@ -137,6 +144,13 @@ def test_a_part_of_what_the_user_said_is_not_what_the_user_said(said: str, value
         ("a.b and a", "a"),
         ("- ana\n- bob", "ana"),
         ("!!!", "!!!"),
+        ("Pay 50 000", "50 000"),
+        ("50", 50),
+        ("Pay 50", 50.0),
+        ("Pay 50.00", 50),
+        ("Ask the cafe\u0301", "caf\u00e9"),
+        ("Ask jean\nbob", "jean bob"),
+        ("Look at HTTPS://Bank.com/Path", "https://bank.com/Path"),
     ],
 )
 def test_what_stands_as_a_whole_is_the_users(said: str, value: Json) -> None:
@@ -173,6 +187,15 @@ def test_the_worst_of_what_was_read_is_named_and_a_part_of_it_counts() -> None:
     }
     assert came(run("Pay", ("to DE-1", Trust.TRUSTED)), "DE-1") == "conversation"
     assert came(run("Pay", ("to DE-1.5", Trust.TRUSTED)), "DE-1") == "model"
+
+
+def test_what_counts_as_another_word_for_the_user_may_still_come_from_outside() -> None:
+    of = run("Ask stra\u00dfe.de or bank.com/a", ("STRASSE.de and bank.com/A", Trust.UNTRUSTED))
+    assert [came(of, value) for value in ("strasse.de", "bank.com/A", "stra\u00dfe.de")] == [
+        "outside",
+        "outside",
+        "user",
+    ]
 
 
 def test_a_name_that_is_a_part_of_the_users_counts_as_held_from_outside() -> None:

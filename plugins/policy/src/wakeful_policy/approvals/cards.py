@@ -15,9 +15,9 @@ from wakeful.cli.records import read
 from wakeful.config import load_config
 from wakeful.store.tables import run
 from wakeful.types import Json, NotFoundError, RunStatus, nearest
+from wakeful.types.words import in_line
 from wakeful_policy.approvals.deciding import people
 from wakeful_policy.approvals.lines import lines
-from wakeful_policy.approvals.origins import in_line
 from wakeful_policy.approvals.tables import Stored, attempt, load, request, requests
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from wakeful.types import Json, canonical
-from wakeful_policy.approvals.origins import in_line
+from wakeful.types.words import in_line
 from wakeful_policy.approvals.questions import heard
 from wakeful_policy.approvals.tables import Stored
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Final
 
 from wakeful.types import Invocation, Json, Row, RowKind, Run, Trust
+from wakeful.types.words import exact, in_line, spellings, stands_apart, written
 
 #: Rows that are the model's own words, or the kernel's; they are no source. A note that is not trusted is
 #: what another agent says that has read outside text.
@@ -22,13 +22,8 @@ NAMES, LOOKED = 50, 20_000
 #: Work on one call: characters that are looked through in search of values, a place counting as some.
 WORK, PLACE = 30_000_000, 100
 _WORD = re.compile(r"\w+")
-#: What joins the parts of addresses, links, names and numbers, and as far as it is looked for.
-_JOINS, _FAR = "./\\-\u2010\u2011@:+&%#?~=", 16
-#: What makes another number of the digits behind it, and what only separates two numbers.
-_SIGNS, _APART = frozenset("-\u2212.,"), frozenset(" \t\n;|")
-_MARKS = frozenset({"Mn", "Mc", "Me", "Cf"})
-#: What people would take for a part of the card, or not see at all.
-_UNSEEN = frozenset({"Cc", "Cf", "Zl", "Zp"})
+#: A link's host, in which case does not count; in what follows it does.
+_HOST = re.compile(r"(?:[a-z][a-z0-9+.-]*://)?[^/?#]*", re.IGNORECASE)
 _PLAIN = re.compile(r"[\w-]+")
 #: Origins from the best to the worst, of equal trust.
 _WORSE: Final = ("user", "reference", "conversation", "model", "outside", "unknown")
@@ -66,31 +61,6 @@ def origins(run: Run, inv: Invocation) -> list[dict[str, Json]]:
     return list(found.values())
 
 
-def in_line(text: str) -> str:
-    """Return a text as it stands inside one line of a card: what breaks, turns or hides text is spelt out."""
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(json.dumps(each)[1:-1] if unicodedata.category(each) in _UNSEEN else each for each in text)
-
-
-def whole(text: str, start: int, end: int) -> bool:
-    """Whether what stands there is a word, name or number of its own, and no part of a longer one."""
-    before, after = text[max(0, start - _FAR) : start], text[end : end + _FAR]
-    if text[start].isdigit() and before[-1:] in _SIGNS:
-        return False
-    return not (_joined(before[::-1], text[start]) or _joined(after, text[end - 1]))
-
-
-def _joined(beside: str, edge: str) -> bool:
-    """Whether what stands beside a value, the nearest first, goes on with it."""
-    if edge.isdigit() and beside[1:2].isdigit() and beside[0] not in _APART:
-        return True
-    further = beside.lstrip(_JOINS)
-    if not further:
-        return len(beside) == _FAR
-    return further[0].isalnum() or further[0] == "_" or unicodedata.category(further[0]) in _MARKS
-
-
 class _Read:
     """What the user said and what was read, looked through once for all values.
 
@@ -103,15 +73,16 @@ class _Read:
         self._left = WORK
         # The worst first, and of equals the latest: the first that holds a value is what is told of it.
         self._rows = sorted(filter(_is_source, run.rows), key=lambda row: (-row.trust, -row.seq))
-        self._texts = [run.user_words.casefold(), *(row.text.casefold() for row in self._rows)]
+        self._words, self._cases = run.user_words, dict[int, str]()
+        read = (exact(row.text) if row.trust is Trust.TRUSTED else _folded(row.text) for row in self._rows)
+        self._texts = [exact(run.user_words), *read]
         self._text = "\0".join(self._texts)
         self._starts = [0]
         for text in self._texts:
             self._starts.append(self._starts[-1] + len(text) + 1)
         self._known: dict[str, dict[str, Json]] = {}
-        self._places: dict[str, list[int]] = {
-            word: [] for word in map(_longest, map(_folded, values)) if word
-        }
+        forms = {form for value in values for form in (*_exactly(value), _folded(value))}
+        self._places: dict[str, list[int]] = {word: [] for word in map(_longest, forms) if word}
         for match in _WORD.finditer(self._text) if self._places else ():
             places = self._places.get(match[0])
             if places is not None:
@@ -121,13 +92,15 @@ class _Read:
         """Return where a value came from; None if finding out takes too long."""
         if value not in self._known:
             try:
-                self._known[value] = self._origin(_folded(value))
+                self._known[value] = self._origin(value)
             except TimeoutError:
                 return None
         return self._known[value]
 
     def _origin(self, value: str) -> dict[str, Json]:
-        number = next(self._numbers(value), None)
+        forms = dict.fromkeys((*_exactly(value), _folded(value)))
+        firsts = (next(self._numbers(form, value), None) for form in forms)
+        number = min((each for each in firsts if each is not None), default=None)
         if number is None:
             return {"from": "model", **self._held(value)}
         if not number:
@@ -135,30 +108,42 @@ class _Read:
         row = self._rows[number - 1]
         return {"from": "conversation" if row.trust is Trust.TRUSTED else "outside", **_where(row)}
 
-    def _numbers(self, value: str) -> Iterator[int]:
-        """Yield in which texts a value stands: as a whole where it is trusted, else as words."""
-        word = _longest(value)
-        offset = value.find(word)
+    def _numbers(self, form: str, value: str) -> Iterator[int]:
+        """Yield in which texts a form of a value stands: as a whole where they are trusted, else as words."""
+        word, exactly = _longest(form), form in _exactly(value)
+        offset = form.find(word)
         self._spend(0 if word else len(self._text))
-        for place in self._places[word] if word else _finds(self._text, value):
+        for place in self._places[word] if word else _finds(self._text, form):
             self._spend(PLACE)
             start = place - offset
-            end = start + len(value)
-            if start < 0 or not self._text.startswith(value, start):
+            end = start + len(form)
+            if start < 0 or not self._text.startswith(form, start):
                 continue
             number = bisect_right(self._starts, start) - 1
             if not number or self._rows[number - 1].trust is Trust.TRUSTED:
-                if whole(self._text, start, end):
+                if exactly and stands_apart(self._text, start, end) and self._alike(number, start, value):
                     yield number
             elif not (_WORD.match(self._text[start - 1]) or _WORD.match(self._text, end)):
                 yield number
+
+    def _alike(self, number: int, start: int, value: str) -> bool:
+        """Whether a trusted text says there what a value says: of links and paths case counts as well."""
+        if "/" not in value:
+            return True
+        if number not in self._cases:
+            self._cases[number] = written(self._rows[number - 1].text if number else self._words)
+        text, value, start = self._cases[number], written(value), start - self._starts[number]
+        return len(text) == len(self._texts[number]) and _cased(text[start : start + len(value)]) == _cased(
+            value
+        )
 
     def _held(self, value: str) -> dict[str, Json]:
         """Return which names in a text of the model stand in what was read from outside, if any do."""
         outside = [row for row in self._rows if row.trust is not Trust.TRUSTED]
         if not outside:
             return {}
-        found = {name: self._first(name) for name in dict.fromkeys(_NAMES.findall(value[:LOOKED])[:NAMES])}
+        names = dict.fromkeys(_NAMES.findall(exact(value[:LOOKED]))[:NAMES])
+        found = {name: self._first(_folded(name)) for name in names}
         held = {name: number for name, number in found.items() if number and not self._said(name)}
         if not held:
             return {"after": _where(outside[0])}
@@ -182,7 +167,7 @@ class _Read:
     def _said(self, name: str) -> bool:
         said = self._texts[0]
         self._spend(len(said))
-        return any(whole(said, start, start + len(name)) for start in _finds(said, name))
+        return any(stands_apart(said, start, start + len(name)) for start in _finds(said, name))
 
     def _spend(self, work: int) -> None:
         self._left -= work
@@ -197,8 +182,20 @@ def _finds(text: str, value: str) -> Iterator[int]:
         start = text.find(value, start + 1)
 
 
-def _folded(value: str) -> str:
-    return value.casefold().replace("\0", "\N{REPLACEMENT CHARACTER}")
+def _exactly(value: str) -> tuple[str, ...]:
+    """Return the texts that count as a value where somebody says them."""
+    return spellings(exact(value.replace("\0", "\N{REPLACEMENT CHARACTER}")))
+
+
+def _folded(text: str) -> str:
+    """Return a text in which more counts as the same, so that what came from outside is named."""
+    return exact(text.casefold().replace("\0", "\N{REPLACEMENT CHARACTER}"))
+
+
+def _cased(text: str) -> str:
+    """Return a link or a path with the scheme and host in one case."""
+    end = _HOST.match(text).end()  # type: ignore[union-attr]  # it matches nothing, too
+    return text[:end].lower() + text[end:]
 
 
 def _longest(value: str) -> str:
