@@ -71,6 +71,18 @@ def test_of_rules_alike_the_stricter_counts() -> None:
         (Condition(above=100), 101, True),
         (Condition(above=100), "100", False),
         (Condition(above=100), "much", False),
+        (Condition(above=100), "100.00000000000000000000001", True),
+        (Condition(above=0.1), "0.1", False),
+        (Condition(below=0.1), "0.0999999999999999999999", True),
+        (Condition(above=2**53), str(2**53 + 1), True),
+        (Condition(above=2**53 + 1), 2**53 + 1, False),
+        (Condition(above=100), "1e9999999999999999999", True),
+        (Condition(above=0), True, False),
+        (Condition(equals="ana@x.com"), " ana@x.com\n", True),
+        (Condition(equals="ana@x.com"), "ana@x\u200b.com", True),
+        (Condition(one_of=("jos\u00e9",)), "jose\u0301", True),
+        (Condition(like="*@x.com"), "\uff41na@X.com ", True),
+        (Condition(equals="ana@x.com"), "ana@x.co", False),
         (Condition(below=5, above=1), 3, True),
         (Condition(one_of=("r", "w")), "W", True),
         (Condition(equals=7), "7", True),
@@ -105,6 +117,27 @@ def test_numbers_beyond_what_a_float_holds_are_compared_too() -> None:
     deny = rule("deny", args={"x": Condition(above=100)})
     assert [judged(deny, action=look, x=x).verdict for x in (10**400, str(10**400))] == [Verdict.DENY] * 2
     assert judged(deny, action=look, x=-(10**400)).verdict is Verdict.ALLOW
+
+
+@pytest.mark.parametrize("to", [" ana", "ana ", "an\u200ba", "\uff41na"])
+def test_what_only_looks_like_a_named_text_is_allowed_nothing(to: str) -> None:
+    rules = (ASK, rule("allow", args={"to": Condition(equals="ana")}))
+    assert judged(*rules, to="ana").verdict is Verdict.ALLOW
+    assert judged(*rules, to=to).verdict is Verdict.REQUIRE_APPROVAL
+
+
+def test_an_argument_that_is_left_out_gets_its_default_past_no_rule() -> None:
+    @action(effect="read")
+    async def fund(euros: int = 5_000, to: str = "ana") -> str:
+        """Fund."""
+        return to
+
+    much, ana = {"euros": Condition(above=1_000)}, {"to": Condition(equals="ana")}
+    assert judged(rule("deny", args=much), action=fund, to="bob").verdict is Verdict.DENY
+    assert judged(rule("deny", args=much), action=fund, euros=5).verdict is Verdict.ALLOW
+    assert judged(ASK, rule("allow", args=ana), action=fund, euros=5).verdict is Verdict.REQUIRE_APPROVAL
+    given = {"euros": Condition(given=True)}
+    assert judged(rule("deny", args=given), action=fund, to="bob").verdict is Verdict.ALLOW
 
 
 def test_without_a_rule_only_what_reaches_outside_needs_a_person() -> None:

@@ -24,7 +24,7 @@ _LAST = re.compile(r"(?<!\d)\d{1,3}$")
 _DECIMAL = re.compile(r"([0-9]+)(?:\.([0-9]+))?")
 
 #: What people would take for the end of a line, or not see at all; letters and marks that show nothing.
-_UNSEEN = frozenset({"Cc", "Cf", "Zl", "Zp"})
+_UNSEEN = frozenset({"Cc", "Zl", "Zp"})
 _BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 #: Selectors of a sign's look. One of the last two belongs to many emoji; more can only hide something.
 _SELECTORS = frozenset(map(chr, (*range(0x180B, 0x1810), *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))))
@@ -108,6 +108,11 @@ def in_line(text: str) -> str:
 
 
 def _hides(each: str, before: str) -> bool:
-    if each in _SELECTORS:
-        return each not in _LOOKS or before in _SELECTORS
-    return each in _BLANK or unicodedata.category(each) in _UNSEEN
+    if each in _LOOKS:
+        return before in _SELECTORS
+    return hidden(each) or unicodedata.category(each) in _UNSEEN
+
+
+def hidden(each: str) -> bool:
+    """Whether a character shows nothing, and is no blank either."""
+    return each in _BLANK or each in _SELECTORS or unicodedata.category(each) == "Cf"

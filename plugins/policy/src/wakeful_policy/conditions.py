@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator
 from decimal import Decimal
 from fnmatch import translate
 from functools import lru_cache
 
 from wakeful.types import Json
+from wakeful.types.words import hidden
 from wakeful_policy.defaults import is_given
 from wakeful_policy.settings import Condition
 
@@ -22,20 +24,23 @@ def leaves(value: Json) -> Iterator[Json]:
         yield value
 
 
-def item_meets(value: Json, condition: Condition) -> bool:
-    """Whether a value that is no list is what a condition says about values."""
+def item_meets(value: Json, condition: Condition, *, nearly: bool = False) -> bool:
+    """Whether a value that is no list is what a condition says about values.
+
+    ``nearly``: whether a text suffices that a forgiving reader takes for what is named.
+    """
     if not is_given(value):
         return False
-    if condition.equals is not None and not same(value, condition.equals):
+    if condition.equals is not None and not same(value, condition.equals, nearly=nearly):
         return False
-    if condition.one_of and not any(same(value, each) for each in condition.one_of):
+    if condition.one_of and not any(same(value, each, nearly=nearly) for each in condition.one_of):
         return False
-    if condition.like and not any(map(_glob(condition.like.casefold()).match, _spellings(value))):
+    if condition.like and not _is_like(value, condition.like, nearly=nearly):
         return False
     return _within(value, condition)
 
 
-def same(value: Json, named: str | float) -> bool:
+def same(value: Json, named: str | float, *, nearly: bool = False) -> bool:
     """Whether a value is what a rule names.
 
     If either is a number, both are compared as numbers, exactly; else as texts, regardless of case.
@@ -43,7 +48,23 @@ def same(value: Json, named: str | float) -> bool:
     if _is_number(value) or _is_number(named):
         one, other = _number(value), _number(named)
         return one is not None and one == other
-    return _text(value) == _text(named)
+    text, wanted = _text(value), _text(named)
+    return text == wanted or (nearly and _folded(text) == _folded(wanted))
+
+
+def _is_like(value: Json, pattern: str, *, nearly: bool) -> bool:
+    spelled, pattern = _spellings(value), pattern.casefold()
+    if any(map(_glob(pattern).match, spelled)):
+        return True
+    return nearly and any(map(_glob(_folded(pattern)).match, map(_folded, spelled)))
+
+
+def _folded(text: str) -> str:
+    """Return a text as a forgiving reader takes it: compatible characters alike, nothing hidden or around."""
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text)
+        text = unicodedata.normalize("NFKC", "".join(each for each in text if not hidden(each)).casefold())
+    return " ".join(text.split())
 
 
 def _is_number(value: Json) -> bool:  # true is not 1
@@ -57,7 +78,10 @@ def _number(value: Json) -> Decimal | None:
     try:
         found = Decimal(repr(value) if isinstance(value, float) else value)
     except ArithmeticError:
-        return None
+        try:  # an exponent of many digits, perhaps: it is then nothing, or beyond everything
+            found = Decimal(float(value))
+        except ValueError:
+            return None
     return None if found.is_nan() else found
 
 
@@ -79,11 +103,10 @@ def _glob(pattern: str) -> re.Pattern[str]:
 
 
 def _within(value: Json, condition: Condition) -> bool:
-    if condition.above is None and condition.below is None:
+    above, below = _number(condition.above), _number(condition.below)
+    if above is None and below is None:
         return True
-    try:  # a whole number is compared as it is: a float may be too small for it
-        number = value if isinstance(value, int) else float(value)
-    except (TypeError, ValueError):
+    number = _number(value)
+    if number is None:
         return False
-    above = condition.above is None or number > condition.above
-    return above and (condition.below is None or number < condition.below)
+    return (above is None or number > above) and (below is None or number < below)

@@ -23,7 +23,10 @@ from wakeful_policy.asking import Explained, agents, ask, moment, rules_of
 from wakeful_policy.rules import Known, Rules
 from wakeful_policy.windows import check_reach
 
-_PARTLY = "; one item of a list that meets it suffices, as it makes the call stricter"
+_PARTLY = (
+    "; one item of a list that meets it suffices, or a default, or a text that nearly does, as it makes the "
+    "call stricter"
+)
 
 
 @frozen

@@ -11,6 +11,7 @@ from itertools import product
 from attrs import asdict, evolve, field, frozen
 
 from wakeful.config import structure
+from wakeful.tools.schemas import known_properties
 from wakeful.types import Action, Effect, Json, Judgement, Verdict, canonical, clean, digest, tool_name
 from wakeful_policy.conditions import item_meets, leaves
 from wakeful_policy.defaults import default, effect_of, effects_of, is_given
@@ -95,11 +96,23 @@ class Known:
         return not self.rule.args and self.may_fit(action) and (not self.rule.effect or len(effects) == 1)
 
     def fits(self, action: Action, args: Mapping[str, Json], *, every: bool = True) -> bool:
-        """Whether a call of an action that the rule is about is what it means, for all items or some."""
+        """Whether a call of an action that the rule is about is what it means.
+
+        Without ``every`` some items of lists suffice, texts that nearly are what is named, and defaults.
+        """
         rule = self.rule
         if rule.effect and rule.effect != effect_of(action, args):
             return False
-        return all(meets(args.get(name), each, every=every) for name, each in rule.args.items())
+        given = args if every else {**_defaults(action, rule), **args}
+        return all(meets(given.get(name), each, every=every) for name, each in rule.args.items())
+
+
+def _defaults(action: Action, rule: Rule) -> dict[str, Json]:
+    """Return the defaults of arguments that a rule has conditions on, but for whether they are given."""
+    named = known_properties(action.schema or {})
+    schemas = {name: named.get(name) for name, each in rule.args.items() if each.given is None}
+    known = {name: each for name, each in schemas.items() if isinstance(each, Mapping)}
+    return {name: each["default"] for name, each in known.items() if "default" in each}
 
 
 class Ordered:
@@ -133,16 +146,15 @@ class Ordered:
     def find(self, action: Action, args: Json) -> list[Known | None]:
         """Return the rules that have a say on a call.
 
-        First the most specific that matches it, None if none does; then those more specific that match for
-        some items of its lists only.
+        First the most specific that matches it, None if none does; then those more specific that match it in
+        part or nearly.
         """
         given = args if isinstance(args, Mapping) else {}
-        lists = any(isinstance(each, list | tuple) for each in given.values())
         partly = list[Known | None]()
         for each in self.about(action):
             if each.fits(action, given):
                 return [each, *partly]
-            if lists and each.fits(action, given, every=False):
+            if each.fits(action, given, every=False):
                 partly.append(each)
         return [None, *partly]
 
@@ -193,8 +205,8 @@ class Rules:
     def _judge(self, action: Action, args: Json, now: datetime) -> tuple[Judgement, Known | None]:
         """Return the verdict on a call and the rule that it comes from; None = the default.
 
-        Where rules match for some items of a list only, the strictest counts of what they and the rule that
-        matches for all say: so nobody gets a milder verdict by adding an item.
+        Where rules match in part or nearly, the strictest counts of what they and the rule that matches as a
+        whole say: so nobody gets a milder verdict by adding an item, or by how a text is written.
         """
         said = list[tuple[Judgement, Known | None]]()
         for of_file, added in product(self._file.find(action, args), self._added.find(action, args)):
@@ -235,7 +247,7 @@ def judgement_of(known: Known, now: datetime) -> Judgement:
 
 
 def meets(value: Json, condition: Condition, *, every: bool = True) -> bool:
-    """Whether an argument is what a condition says; of a list, every item must be, or only some item."""
+    """Whether an argument is what a condition says; of a list, every item must be, or some item nearly."""
     items = list(leaves(value))
     if condition.given is not None:  # empty items count for whichever answer is the safer one
         said = any(map(is_given, items)) if condition.given is every else is_given(value)
@@ -243,4 +255,4 @@ def meets(value: Json, condition: Condition, *, every: bool = True) -> bool:
             return False
     if not condition.about_value:
         return True
-    return (all if every else any)(item_meets(item, condition) for item in items)
+    return (all if every else any)(item_meets(item, condition, nearly=not every) for item in items)

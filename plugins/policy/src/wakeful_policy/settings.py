@@ -43,7 +43,8 @@ def _zone(_: object, attribute: Attribute[str], value: str) -> None:
 class Condition:
     """What an argument must be. All that is given must hold; an argument that is not given meets none.
 
-    Of a list every item must meet it, but where a rule makes a call stricter, one suffices.
+    Of a list every item must meet it. Where a rule makes a call stricter, one suffices, and so do a text that
+    only looks like another, and the default of an argument that is not given.
 
     Args:
         equals: the text itself, regardless of case, or the number itself: 5, 5.0 and "5" are the same.
@@ -56,8 +57,8 @@ class Condition:
     equals: str | int | float | None = None
     one_of: tuple[str, ...] = ()
     like: str = ""
-    above: float | None = None
-    below: float | None = None
+    above: int | float | None = None
+    below: int | float | None = None
     given: bool | None = None
 
     def __attrs_post_init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Which of several judgements on one call counts, where rules differ on the items of a list."""
+"""Which of several judgements on one call counts, where rules are about it in part or nearly."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from attrs import evolve
 from wakeful.types import Judgement, Verdict
 
 T = TypeVar("T")
-_PARTLY: Final = "it reaches outside or cannot be undone, and a rule is about a part of what it is given"
+_PARTLY: Final = "it reaches outside or cannot be undone, and a rule is about a part of it, or nearly"
 
 
 def strictest(said: Sequence[tuple[Judgement, T]]) -> tuple[Judgement, T]:
