@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from wakeful.types import Json, canonical
 from wakeful.types.words import in_line
+from wakeful_policy.approvals.origins import shown_name
 from wakeful_policy.approvals.questions import heard
 from wakeful_policy.approvals.tables import Stored
 
@@ -28,7 +29,7 @@ def _lines(stored: Stored) -> Iterator[str]:
         return
     yield f"{stored.id}: {stored.action}{status}"
     came = {each["argument"]: _came(each) for each in stored.provenance}
-    for name, value in stored.args.items():
+    for name, value in ((shown_name(name), value) for name, value in stored.args.items()):
         inside = [f"{path}: {text}" for path, text in came.items() if path != name and _within(path, name)]
         origin = came.get(name) or "; ".join(inside)
         yield f"  {name} = {canonical(value)}" + (f"  ({origin})" if origin else "")

@@ -40,7 +40,7 @@ def origins(run: Run, inv: Invocation) -> list[dict[str, Json]]:
     long to look for are ``unknown``, the rest of an argument as one.
     """
     referred = {each.argument: each for each in inv.provenance}
-    leaves = [leaf for name, value in inv.args.items() for leaf in _leaves(str(name), str(name), value)]
+    leaves = [leaf for name, value in inv.args.items() for leaf in _leaves(name, shown_name(name), value)]
     read = _Read(run, {value for name, _, value in leaves if name not in referred})
     found: dict[str, dict[str, Json]] = {}
     rest: dict[str, list[str]] = {}
@@ -59,6 +59,11 @@ def origins(run: Run, inv: Invocation) -> list[dict[str, Json]]:
         path = paths[0] if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more"
         _put(found, path, {"from": "unknown", "source": "too much to look for", "trust": "unknown"})
     return list(found.values())
+
+
+def shown_name(name: str) -> str:
+    """Return an argument's name as a card has it: in quotes where it could pass for words of the card."""
+    return name if _PLAIN.fullmatch(name) else in_line(json.dumps(name, ensure_ascii=False))
 
 
 class _Read:
@@ -231,9 +236,8 @@ def _leaves(name: str, path: str, value: Json) -> Iterator[tuple[str, str, str]]
     """Yield the argument, path and text of each value; names that are not plain stand in quotes."""
     if isinstance(value, Mapping):
         for key, item in value.items():
-            plain = f".{key}" if _PLAIN.fullmatch(str(key)) else None
-            step = plain or f"[{in_line(json.dumps(str(key), ensure_ascii=False))}]"
-            yield from _leaves(name, f"{path}{step}", item)
+            shown = shown_name(str(key))
+            yield from _leaves(name, f"{path}.{key}" if shown == key else f"{path}[{shown}]", item)
     elif isinstance(value, list | tuple):
         for place, item in enumerate(value):
             yield from _leaves(name, f"{path}[{place}]", item)
