@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from getpass import getuser
 from pathlib import Path
@@ -20,6 +20,7 @@ from wakeful.config import load_config
 from wakeful.store.engine import Store
 from wakeful.system import SystemClock
 from wakeful.types import ConfigError, Json, NotFoundError, Problem, Trust, nearest
+from wakeful.types.words import in_line
 from wakeful_notes import shelf
 from wakeful_notes.tables import Note, Status, load
 from wakeful_notes.tables import note as table
@@ -49,7 +50,8 @@ def list_notes(file: Path, agent: str, user: str, *, everything: bool, as_json: 
             (each.id, each.agent, each.user, each.stands(now), each.kind, each.text, each.source)
             for each in found
         ]
-        say_table(("note", "agent", "user", "status", "kind", "text", "came from"), lines)
+        shown = [tuple(map(in_line, line)) for line in lines]  # people decide by what they see
+        say_table(("note", "agent", "user", "status", "kind", "text", "came from"), shown)
     else:
         note("there are no notes")
     return Exit.OK
@@ -177,18 +179,24 @@ def _print(found: Note, *, as_json: bool) -> int:
     if as_json:
         say_json(_document(found, now))
         return Exit.OK
+    for line in _lines(found, now):
+        say(in_line(line))
+    return Exit.OK
+
+
+def _lines(found: Note, now: datetime) -> Iterator[str]:
+    """Yield what people are shown of a note; each is one line, whatever stands in it."""
     until = f" until {found.lapses_at:%Y-%m-%d}" if found.stands(now) == Status.PROVISIONAL.value else ""
     by = f" by {found.decided_by}" if found.decided_by else ""
-    say(f"{found.kind}: {found.text}")
-    say(f"{found.id}: {found.stands(now)}{until}{by}, {found.trust.label}")
-    say(f"agent {found.agent}, user {found.user}, written {found.created_at:%Y-%m-%d %H:%M} UTC")
-    say(f"by run {found.run} in conversation {found.conversation}")
+    yield f"{found.kind}: {found.text}"
+    yield f"{found.id}: {found.stands(now)}{until}{by}, {found.trust.label}"
+    yield f"agent {found.agent}, user {found.user}, written {found.created_at:%Y-%m-%d %H:%M} UTC"
+    yield f"by run {found.run} in conversation {found.conversation}"
     if found.source:
         where = f"row {found.row}" if found.row else "what was retrieved for the turn"
-        say(f"outside text had been read: {found.source} ({where})")
+        yield f"outside text had been read: {found.source} ({where})"
     if found.superseded_by:
-        say(f"superseded by {found.superseded_by}")
-    return Exit.OK
+        yield f"superseded by {found.superseded_by}"
 
 
 def _document(found: Note, now: datetime) -> dict[str, Json]:
