@@ -208,3 +208,8 @@ def test_a_digest_of_drafts_is_confirmed_one_by_one_after_their_run(
     assert (folder / "paid.txt").read_text(encoding="utf-8").count("5 DE-1") == 1
     assert said(capsys, "approve", request["id"], "--as", "ana")[0] == 2
     assert said(capsys, "list") == (0, "nothing waits for a person\n")
+
+
+def test_a_name_that_is_no_text_is_told_in_one_line(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for words in (("show", "\udcff"), ("approve", "\udcff", "--as", "ana"), ("answer", "\udcff", "x")):
+        assert said(capsys, *words) == (2, "error: '\\udcff': is not valid UTF-8\n")

@@ -34,7 +34,7 @@ def main(args: Sequence[str] | None = None) -> int:
         return Exit.PIPE
     except (KeyboardInterrupt, Exception) as error:  # noqa: BLE001  (the last place that can say what failed)
         try:
-            return report(error, as_json=wants(JSON, given))
+            return report(_meant(error, given), as_json=wants(JSON, given))
         except BrokenPipeError:
             _hush()
             return Exit.PIPE
@@ -54,6 +54,16 @@ def _run(args: list[str]) -> int:
     except typer.Abort:
         return Exit.CANCELLED
     return code if isinstance(code, int) else Exit.OK
+
+
+def _meant(error: BaseException, given: Sequence[str]) -> BaseException:
+    """Return what is wrong with the command line, if that is why a text could not be encoded."""
+    if not isinstance(error, UnicodeEncodeError):
+        return error
+    from wakeful.types import ConfigError, Problem, clean_text
+
+    wrong = [each for each in given if clean_text(each) != each]
+    return ConfigError([Problem(repr(each), "is not valid UTF-8") for each in wrong]) if wrong else error
 
 
 def _hush() -> None:
