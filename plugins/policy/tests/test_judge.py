@@ -106,6 +106,7 @@ def test_the_judge_sees_structured_fields_and_never_the_history(judged: Callable
         opinion(confidence=True),
         opinion(confidence="0.99"),
         '{"decision": "approve", "confidence": NaN}',
+        '{"decision": "approve", "confidence": 1, "Decision": "deny"}',
         pytest.param('{"decision": "approve", "confidence": %s}' % ("1" * 400), id="more than a float holds"),
         pytest.param('{"decision": "approve", "reason": ' + "[" * 5_000, id="nested"),
         opinion() + opinion(),

@@ -79,6 +79,8 @@ def opinion(reply: Reply) -> Opinion | None:
         return None
     if not isinstance(found, dict) or found.get("decision") not in DECISIONS:
         return None
+    if len({name.strip().casefold() for name in found}) < len(found):  # decides twice, once in capitals
+        return None
     confidence = found.get("confidence")
     if isinstance(confidence, bool) or not isinstance(confidence, int | float):
         return None
