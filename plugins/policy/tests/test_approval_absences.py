@@ -112,6 +112,16 @@ async def test_a_request_whose_time_ends_meanwhile_expires_at_the_next_start(
     async with wakeful_app(agent("Nobody decided.", expires_days=1)) as app:
         await settled(app, store, "completed")
     assert store.rows("select status from approvals_request") == [{"status": "expired"}]
+    assert store.rows("select id from work_item where status = 'failed'") == []
+
+
+async def test_nothing_expires_of_a_conversation_that_is_forgotten(
+    agent: Any, wakeful_app: Any, store: Database
+) -> None:
+    async with wakeful_app(agent(PAY, "Asked.", expires_days=1)) as app:
+        await app.send("agent", "Pay", conversation="c")
+        await app.forget("c")
+        assert store.rows("select id from work_item where kind = 'expire'") == []
 
 
 async def test_a_decision_that_comes_too_late_ends_the_request(

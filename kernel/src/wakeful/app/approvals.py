@@ -194,8 +194,11 @@ class ApprovalDesk:
         now = self.clock.now()
         for request in await slot.pending(""):
             over = await self._over(slot, request.id)
-            if not over and request.expires is not None and request.expires <= now:
+            if request.expires is None or request.expires > now:
+                continue
+            if not over:
                 await self._expire(slot, request.id)
+            await self.desk.bury(expiring(request.id))  # its agent may have been away when its time came
 
     async def _slot_of(self, request_id: str) -> Approvals:
         """Return what stores the requests of the agent that a request is of; any if it is unknown."""

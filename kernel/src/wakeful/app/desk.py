@@ -141,15 +141,18 @@ class Desk:
 
     async def withdraw(self, run_id: str) -> bool:
         """Take back an input whose run has not begun, a dead letter about it too; False if it has begun."""
-        letter = delete(work_item).where(work_item.c.id == item_of(run_id), work_item.c.status == "failed")
 
         def write(conn: Connection) -> bool:
             taken = take(conn, run_id)
             if taken:
-                conn.execute(letter)
+                conn.execute(_letter(item_of(run_id)))
             return taken
 
         return await self.store.write(write)
+
+    async def bury(self, item_id: str) -> None:
+        """Remove the dead letter about something that has been seen to since, if there is one."""
+        await self.store.write(partial(_execute, _letter(item_id)))
 
 
 async def known_run(store: Store, run_id: str) -> Any:
@@ -171,6 +174,10 @@ async def known_run(store: Store, run_id: str) -> Any:
 def _item(stored: dict[str, Json]) -> WorkItem:
     due = stored.pop("not_before", None)
     return WorkItem(**stored, not_before=datetime.fromisoformat(due) if due else None)
+
+
+def _letter(item_id: str) -> Executable:
+    return delete(work_item).where(work_item.c.id == item_id, work_item.c.status == "failed")
 
 
 def _unsent(conn: Connection) -> Sequence[Any]:

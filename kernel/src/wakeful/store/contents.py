@@ -9,7 +9,7 @@ from sqlalchemy import Connection, Executable, delete, exists, insert, literal, 
 
 from wakeful.store import columns as c
 from wakeful.store.files import GRACE_S
-from wakeful.store.tables import KernelTable, conversation, kernel_metadata, run, table_of
+from wakeful.store.tables import KernelTable, action_call, conversation, kernel_metadata, run, table_of
 from wakeful.store.work import work_item
 from wakeful.types.enums import RunStatus
 from wakeful.types.errors import ConversationBusyError
@@ -66,6 +66,9 @@ def forget(conn: Connection, conversation_id: str) -> frozenset[str] | None:
     mine = set(
         conn.execute(select(content.c.ref).where(content.c.conversation_id == conversation_id)).scalars()
     )
+    # Expiring requests are items of their own, dead letters about them too.
+    requests = select(action_call.c.approval_id).where(action_call.c.run_id.in_(runs))
+    conn.execute(delete(work_item).where(work_item.c.key.in_(requests)))
     for table in reversed(kernel_metadata.sorted_tables):
         if table is conversation or table is run:
             continue
