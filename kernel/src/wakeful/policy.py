@@ -173,4 +173,5 @@ def refusal(judged: Judged, action: Action, *, held: bool) -> ActionResult:
     reason = f": {judged.reason}" if judged.reason else ""
     advice = "Go on with other work; its outcome will follow." if held else "Go on without it."
     recovery = ErrorRecovery(retryable=False, suggestion=advice)
-    return failure(code or judged.judgement.code, f"{action.name} {what}{reason}", recovery)
+    said = failure(code or judged.judgement.code, f"{action.name} {what}{reason}", recovery)
+    return evolve(said, held=held)

@@ -59,6 +59,8 @@ def dump_result(result: ActionResult) -> str:
     if there:
         result = evolve(result, outputs={k: v for k, v in result.outputs.items() if k not in there})
     value = {name: given for name in _FIELDS if (given := getattr(result, name)) not in _NOTHING}
+    if not result.held:
+        del value["held"]
     for name in _NESTED.intersection(value):
         nested = value[name]
         value[name] = [asdict(each) for each in nested] if isinstance(nested, tuple) else asdict(nested)

@@ -82,7 +82,7 @@ async def _told(
     try:
         return await _around(action, args, ctx, middleware)
     except ActionError as error:
-        return ActionResult(success=False, code=error.code, message=error.message, recovery=error.recovery)
+        return error.result()
 
 
 async def _kept(result: ActionResult, ctx: ActionContext, redactor: Redactor) -> ActionResult:

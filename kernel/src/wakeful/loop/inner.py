@@ -164,7 +164,7 @@ class Inner:
         if isinstance(found, ActionResult):
             error = ActionError(found.code, found.message, retryable=True)
             error.recovery = found.recovery or error.recovery
-            raise error
+            raise error.quoting(found.trust, found.source)
         self._remember(outer, reference, found.trust, found.source)
         return found
 

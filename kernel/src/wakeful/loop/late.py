@@ -177,6 +177,7 @@ async def _approved(live: Live, inv: Invocation, item: Mapping[str, Json]) -> No
     refusal = await refused(live, inv, json.loads(item["reasons"]))
     if refusal is not None:
         live.update(outcomes=(*live.run.outcomes, outcome(inv, refusal, executed=False)))
+        refusal = worsened(inv.provenance, refusal)
         await settle(record(live, inv, live.redactor.result(refusal), puts, "denied"))
         return
     _, cancelled = await outlast(_claim(live, inv))

@@ -9,7 +9,7 @@ from attrs import evolve, frozen
 
 from wakeful.loop.agent import BuiltAgent
 from wakeful.loop.codec import dump_provenance, dump_result
-from wakeful.loop.references import filled
+from wakeful.loop.references import filled, worsened
 from wakeful.policy import Judged, judge, refusal
 from wakeful.tools.arguments import check_arguments
 from wakeful.tools.offer import unknown_tool
@@ -208,10 +208,13 @@ def unplanned(proposals: Sequence[Invocation]) -> list[Planned]:
 
 
 def planned_as(agent: BuiltAgent, judged: Judged) -> Planned:
-    """Return what becomes of a judged proposal."""
+    """Return what becomes of a judged proposal.
+
+    Why a call does not run may quote its arguments, so it is believed no further than what they are from.
+    """
     inv = judged.invocation
     if inv.refusal is not None:
-        return Planned(judged, "refused", inv.refusal)
+        return Planned(judged, "refused", worsened(inv.provenance, inv.refusal))
     verdict = judged.judgement.verdict
     if verdict is Verdict.ALLOW and agent.actions[inv.action].asks_person:
         verdict, reason = Verdict.REQUIRE_APPROVAL, "a person is asked, and the answer follows"
@@ -220,7 +223,7 @@ def planned_as(agent: BuiltAgent, judged: Judged) -> Planned:
         return Planned(judged, "intended")
     held = verdict in HOLDING and agent.approvals is not None
     result = refusal(judged, agent.actions[inv.action], held=held)
-    return Planned(judged, "held" if held else "denied", result)
+    return Planned(judged, "held" if held else "denied", worsened(inv.provenance, result))
 
 
 async def ask_people(
@@ -240,7 +243,8 @@ async def ask_people(
                 request = await agent.approvals.ask(tx, run, item.invocation, item.judged.to_ask)
         except Exception as error:  # noqa: BLE001  (whatever a plugin raises, the call must not run)
             reason = f"the request could not be stored ({type(error).__name__}: {error})"
-            out.append(evolve(item, status="denied", result=failure("POLICY_DENIED", reason)))
+            result = worsened(item.invocation.provenance, failure("POLICY_DENIED", reason))
+            out.append(evolve(item, status="denied", result=result))
         else:
             out.append(evolve(item, request=request))
     return out

@@ -80,13 +80,13 @@ async def filled(agent: BuiltAgent, run: Run, inv: Invocation) -> Invocation:
         args = dict(decode(inv.args))
     except Refused:
         return inv  # the check of the arguments says what is wrong
-    provenance = []
+    provenance: list[Provenance] = []
     for name, value in list(args.items()):
         if not (isinstance(value, dict) and value.keys() == {MARK} and isinstance(value[MARK], str)):
             continue
         found = await resolved(agent, run, value[MARK])
         if isinstance(found, ActionResult):
-            return evolve(inv, args=args, refusal=found)
+            return evolve(inv, args=args, refusal=found, provenance=tuple(provenance))
         args[name] = found.value
         provenance.append(Provenance(name, value[MARK], found.trust, found.source))
     return evolve(inv, args=args, provenance=tuple(provenance))
@@ -113,10 +113,12 @@ async def resolved(agent: BuiltAgent, run: Run, text: str) -> Referred | ActionR
         if not isinstance(value, Referred):
             raise TypeError(f"expected a Referred, got a {type(value).__name__}")
     except ActionError as error:
-        recovery = error.recovery or ErrorRecovery(retryable=True)
-        return failure(error.code, error.message, recovery)
+        said = error.result()
+        recovery, trust = error.recovery or ErrorRecovery(retryable=True), said.trust or Trust.TRUSTED
+        return evolve(said, recovery=recovery, trust=trust)
     except Exception as error:  # noqa: BLE001  (the call fails, the run goes on)
-        return failure("REFERENCE_FAILED", str(PluginError(found["name"], "tool_references", error)))
+        said = failure("REFERENCE_FAILED", str(PluginError(found["name"], "tool_references", error)))
+        return evolve(said, trust=Trust.UNTRUSTED, source=found["name"])  # it may quote what was read
     return value
 
 

@@ -42,6 +42,7 @@ def stamp(action: Action | None, result: ActionResult) -> ActionResult:
         trust=trust,
         source=source,
         directives=result.directives if keep else (),
+        held=False,
     )
 
 

@@ -137,6 +137,7 @@ class ActionResult:
         final: ends the run.
         artifacts: what was stored of it under a handle.
         replaces: output to the handle of the artifact that it is a new version of; it keeps that one's name.
+        held: the call did not run, and waits for a person; only the kernel says so of a call.
     """
 
     success: bool = True
@@ -151,6 +152,7 @@ class ActionResult:
     final: Final | None = None
     artifacts: tuple[Artifact, ...] = ()
     replaces: Mapping[str, str] = field(factory=dict)
+    held: bool = False
 
 
 Runner = Callable[[Mapping[str, Json], "ActionContext"], Awaitable[ActionResult]]

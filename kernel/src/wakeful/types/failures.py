@@ -43,6 +43,8 @@ class ActionError(Exception):
         """Keep what the failed result will say."""
         super().__init__(f"{code}: {message}")
         self.code, self.message = str(code), str(message)
+        self.trust: Trust | None = None
+        self.source = ""
         values = [suggested] if isinstance(suggested, str) else suggested  # one value is no list of letters
         self.recovery = ErrorRecovery(
             retryable=retryable,
@@ -51,4 +53,20 @@ class ActionError(Exception):
             invalid_params=tuple(invalid),
             valid_example=example,
             suggested_next_actions=tuple(next_actions),
+        )
+
+    def quoting(self, trust: Trust | None, source: str) -> ActionError:
+        """Say that it quotes what may be believed only so far, and where that came from; return itself."""
+        self.trust, self.source = trust, source
+        return self
+
+    def result(self) -> ActionResult:
+        """Return the failed result that it stands for."""
+        return ActionResult(
+            success=False,
+            code=self.code,
+            message=self.message,
+            recovery=self.recovery,
+            trust=self.trust,
+            source=self.source,
         )

@@ -186,10 +186,7 @@ class Questions:
                 await self._sources.ready(self._services.files, found)
             return await self._runner.run(work)
         except ActionError as error:
-            failed = ActionResult(
-                success=False, code=error.code, message=error.message, recovery=error.recovery
-            )
-            return evolve(failed, trust=found.trust, source=found.source, bounded=True)
+            return evolve(error.quoting(found.trust, found.source).result(), bounded=True)
 
 
 def _page(start: int, limit: int) -> tuple[int, int]:

@@ -40,7 +40,10 @@ class ArtifactReference:
             )
         found = await find(self.services, run.conversation, written[1])
         rest = written[2].strip()
-        value = await self.runner.run(lambda job: self._value(job, found, rest))
+        try:
+            value = await self.runner.run(lambda job: self._value(job, found, rest))
+        except ActionError as error:
+            raise error.quoting(found.trust, found.source) from None  # it names what is there instead
         return Referred(value, found.trust, found.source)
 
     def _value(self, job: Job, found: Stored, rest: str) -> Any:

@@ -96,7 +96,7 @@ class _Tally:
         from wakeful_agents.flow.engine import loaded
 
         self.waiting += not result.success and result.code in WAITING
-        draft = not result.success and result.code == STAGED and not result.trust
+        draft = result.held and result.code == STAGED
         failed = not result.success and not draft
         self.staged += draft
         if failed:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from wakeful import ActionContext, ActionResult, action, hookimpl
 from wakeful.types import (
@@ -127,7 +127,8 @@ class Payload:
             return failure("INVALID_CHANGE", f"nothing was changed: {error}")
         applied = apply(before.document, wanted, self.rules(ctx.run))
         if applied.refused:
-            return failure("PAYLOAD_REFUSED", "nothing was changed: " + "; ".join(applied.refused))
+            said = failure("PAYLOAD_REFUSED", "nothing was changed: " + "; ".join(applied.refused))
+            return evolve(said, trust=before.trust(), source=before.source())  # it names places
         length = len(canonical(applied.document)) if applied.document is not MISSING else 0
         if length > self.settings.max_chars:
             what = f"the document would have {length} characters; expected at most {self.settings.max_chars}"

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from attrs import define, evolve
 
+from wakeful.loop.references import worsened
 from wakeful.types import (
     ActionContext,
     ActionError,
@@ -16,7 +17,6 @@ from wakeful.types import (
     Services,
     Spooled,
     Trust,
-    failure,
 )
 from wakeful_recovery.loops.collection import collection_of, standing
 from wakeful_recovery.loops.conditions import Condition
@@ -106,12 +106,15 @@ class Runner:
         inner: int,
         provenance: tuple[Provenance, ...],
     ) -> ActionResult:
+        sources = provenance
         try:
             places, more = await standing(ctx, referred(template))
+            sources = (*provenance, *more)
             args = filled(template, {**scope, **places})
-        except ActionError as error:
-            return failure(error.code, error.message, error.recovery)
-        return await ctx.call(action, args, inner=inner, provenance=(*provenance, *more))
+        except ActionError as error:  # it names what is there instead
+            said = error.result()
+            return worsened(sources, evolve(said, trust=said.trust or Trust.TRUSTED))
+        return await ctx.call(action, args, inner=inner, provenance=sources)
 
     def _end(self) -> float:
         return self.services.clock.monotonic() + self.settings.max_seconds

@@ -103,8 +103,8 @@ class Tally:
 
 
 def is_draft(result: ActionResult) -> bool:
-    """Whether a call waits as a draft; what an action that is not trusted says of itself does not count."""
-    return result.code == STAGED and not result.success and not result.trust
+    """Whether a call waits as a draft; what an action says of itself does not count."""
+    return result.held and result.code == STAGED
 
 
 async def _records(ctx: ActionContext, skipped: int) -> AsyncIterator[Json]:
