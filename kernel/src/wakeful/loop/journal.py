@@ -46,6 +46,7 @@ from wakeful.types import (
     RowKind,
     Run,
     Spooled,
+    Trust,
     Tx,
     Usage,
     canonical,
@@ -93,10 +94,12 @@ class Journal:
 
         return await self.store.write(write)
 
-    async def proposed(self, run_: Run, made: Made, reply: Reply) -> tuple[Row, ...]:
+    async def proposed(
+        self, run_: Run, made: Made, reply: Reply, trust: Trust, source: str
+    ) -> tuple[Row, ...]:
         """Store a step that the agent's type proposed: the assistant row and what the type saves."""
         now = self.clock.now()
-        rows = [Row(0, RowKind.ASSISTANT, reply.items, run_.id, run_.turn, run_.step)]
+        rows = [Row(0, RowKind.ASSISTANT, reply.items, run_.id, run_.turn, run_.step, trust, source)]
 
         def write(conn: Connection) -> tuple[Row, ...]:
             set_usage(conn, run_)

@@ -21,6 +21,7 @@ from wakeful.loop.late import carry_out, decided, drop, held
 from wakeful.loop.live import Live, exceeded
 from wakeful.loop.next import next_step, stepped
 from wakeful.loop.prefix import settled
+from wakeful.loop.untold import propose, word
 from wakeful.results import artifacts, attached
 from wakeful.types import (
     Answer,
@@ -37,19 +38,14 @@ from wakeful.types import (
     Reply,
     ReplyReceived,
     Request,
-    Row,
-    RowKind,
     RunEnded,
     RunStatus,
     Stepped,
     StepStarted,
     Stop,
     StoreError,
-    Text,
-    Usage,
     Wait,
     WakefulError,
-    clean_text,
 )
 from wakeful.waiting import outlast, settle, uncancel
 
@@ -149,10 +145,10 @@ async def _decided_meanwhile(live: Live, outcome: Outcome) -> bool:
 async def _step(live: Live, decision: Ask | Propose | Finish) -> Outcome | None:
     await live.emit(StepStarted(live.run.id, live.run.step))
     if not isinstance(decision, Ask):
-        _, cancelled = await outlast(_propose(live, decision))
+        _, cancelled = await outlast(propose(live, decision))
         return await react(live, cancelled=cancelled)
-    if decision.text:
-        await _word(live, decision)
+    if decision.text or decision.parts:
+        await word(live, decision)
     vain = Asked("step", live.clock.now(), "")
     try:
         request, reply, asked = await reply_to(live)
@@ -170,29 +166,6 @@ async def _step(live: Live, decision: Ask | Propose | Finish) -> Outcome | None:
         raise
     _, cancelled = await outlast(_record(live, decision, request, reply, asked))
     return await react(live, cancelled=cancelled)
-
-
-async def _word(live: Live, decision: Ask) -> None:
-    """Append the kernel's wording to the model, once."""
-    run = live.run
-    if any(row.kind is RowKind.NOTE and row.run == run.id and row.step == run.step for row in run.rows):
-        return
-    text = (Text("user", clean_text(decision.text)),)
-    row = Row(0, RowKind.NOTE, text, run.id, run.turn, run.step, run.taint, "step" if run.taint else "")
-    live.append(await live.journal.append(run, [row]))
-
-
-async def _propose(live: Live, decision: Propose | Finish) -> None:
-    """Record a step that no model decided."""
-    text = (Text("assistant", decision.text),) if decision.text else ()
-    calls = decision.calls if isinstance(decision, Propose) else ()
-    reply = Reply((*text, *calls), Usage(), Stop.CALLS if calls else Stop.END)
-    name = decision.name if isinstance(decision, Propose) else "answer"
-    made = Made(live.agent.type.name, name, decision.saved)
-    live.append(await live.journal.proposed(live.run, made, reply))
-    live.last = Stepped(reply, proposed=True)
-    live.update(state=merged(live, made.puts))
-    await live.emit(ReplyReceived(live.run.id, live.run.step, reply))
 
 
 async def _record(live: Live, decision: Ask, request: Request, reply: Reply, asked: Asked) -> None:

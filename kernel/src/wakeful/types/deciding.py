@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Protocol
 from attrs import field, frozen
 
 from wakeful.types.actions import Action, ActionResult, Invocation
+from wakeful.types.enums import Trust
 from wakeful.types.json import Json
 from wakeful.types.prompt import Reply
+from wakeful.types.references import Referred
 from wakeful.types.transcript import Call
 
 if TYPE_CHECKING:
@@ -30,11 +32,14 @@ class Ask:
             user's words.
         name: of the step, for the records.
         saved: stored together with the reply.
+        parts: what the wording is put together from, in the place of ``text``, where some of it is not
+            trusted: the kernel puts that in envelopes, and the wording is believed no further.
     """
 
     text: str = ""
     name: str = ""
     saved: Saved = field(factory=dict)
+    parts: tuple[Referred, ...] = ()
 
 
 @frozen
@@ -62,11 +67,15 @@ class Finish:
         text: the answer; None: the last reply is the answer.
         error: why the run failed; empty if it did not.
         saved: stored together with the answer.
+        trust: how far the text may be believed, beside what the run's rows say of themselves.
+        source: where that came from.
     """
 
     text: str | None = None
     error: str = ""
     saved: Saved = field(factory=dict)
+    trust: Trust = Trust.TRUSTED
+    source: str = ""
 
 
 @frozen

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 
 from wakeful.tools.arguments import check_arguments
 from wakeful.types import Action, ActionResult, Problem, nearest
-from wakeful_agents.flow.engine import delegate
 from wakeful_agents.flow.expressions import places
+from wakeful_agents.flow.filling import delegate
 from wakeful_agents.flow.model import Flow, FlowStep
 
 _PREFIX = "delegate_to_"

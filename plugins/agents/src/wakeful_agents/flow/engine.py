@@ -7,7 +7,7 @@ step are in the journal. So any process can go on with a flow, and nothing is he
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Final
 
@@ -33,9 +33,9 @@ from wakeful.types import (
     Wait,
     canonical,
     read_json,
-    tool_name,
 )
-from wakeful_agents.flow.expressions import Condition, FlowError, Place, Scope, fill, holes, places, written
+from wakeful_agents.flow.expressions import Condition, FlowError, Scope, holes, written
+from wakeful_agents.flow.filling import arguments, asked, delegate, source_of, task, trust_of
 from wakeful_agents.flow.loops import WAITS
 from wakeful_agents.flow.model import END, Flow, FlowStep
 from wakeful_agents.payload.changes import put
@@ -155,18 +155,22 @@ class Engine:
         return next(case.next for case in step.cases if case.when is None or case.when.holds(scope))
 
     def _answer(self, run: Run, document: Held, last: Stepped | None) -> Finish:
+        trust, source = Trust.TRUSTED, ""
         if self.flow.answer:
             text = written(self.flow.answer, Scope(document.document))
+            used = holes(self.flow.answer)
+            trust, source = trust_of(document, used), source_of(document, used)
         else:
             said = [item.text for item in last.reply.items if isinstance(item, Text)] if last else []
             text = "\n\n".join(said) or "Done."
-        return Finish(text, saved=self._saved(run, document, END, done=True))
+        saved = self._saved(run, document, END, done=True)
+        return Finish(text, saved=saved, trust=trust, source=source)
 
     def _proposed(self, run: Run, document: Held, step: FlowStep, count: int) -> Next:
         saved = self._saved(run, document, step.name, count)
         scope = Scope(document.document, index=count)
         if step.kind == "prompt":
-            return Ask(written(step.does, scope), step.name, saved)
+            return asked(step, document, scope, saved)
         call_id = f"{step.name}_{run.step + 1}"
         if step.loop.each:
             call = Call(call_id, LOOP, canonical({"step": step.name}))
@@ -246,44 +250,6 @@ def _again(condition: Condition, most: int, scope: Scope) -> bool:
     if scope.index >= most:
         raise FlowError(f"{condition.text!r} still holds after {most} iterations")
     return True
-
-
-def arguments(
-    step: FlowStep, template: Json, document: Held, scope: Scope, item: str = ""
-) -> dict[str, Json]:
-    """Return the arguments of a call.
-
-    What is not trusted, or could itself be read as a reference, is left to the kernel to put in, which
-    remembers where it came from.
-    """
-    found: dict[str, Json] = {}
-    for name, part in template.items():
-        value = fill(part, scope)
-        used = places(part)
-        worst = trust_of(document, used)
-        plain = not used or (worst is Trust.TRUSTED and isinstance(value, _SCALARS))
-        found[name] = value if plain else {"$from": f"flow.{step.name}{item}.{name}"}
-    return found
-
-
-def trust_of(document: Held, used: Sequence[Place]) -> Trust:
-    """Return how far what stands at some places may be believed."""
-    return max(
-        (document.trust(each.path if each.root == "payload" else ()) for each in used), default=Trust(0)
-    )
-
-
-def task(step: FlowStep, document: Held, scope: Scope, item: str = "") -> dict[str, Json]:
-    """Return the arguments that delegate to a sub-agent; the kernel puts in what is not trusted."""
-    trusted = trust_of(document, holes(step.message)) is Trust.TRUSTED
-    message = written(step.message, scope) if trusted else {"$from": f"flow.{step.name}{item}.message"}
-    more = arguments(step, {"payload": step.args}, document, scope, item) if step.args else {}
-    return {"message": message, **more}
-
-
-def delegate(step: FlowStep) -> str:
-    """Return the tool that delegates to the step's sub-agent."""
-    return f"delegate_to_{tool_name(step.does)}"
 
 
 def said(last: Stepped) -> dict[str, Json]:

@@ -11,7 +11,7 @@ import ast
 import json
 import operator
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from math import isinf
 from typing import Final
 
@@ -275,15 +275,23 @@ def holes(text: str) -> list[Place]:
     return [Place.parse(found) for found in _HOLE.findall(text)]
 
 
-def written(text: str, scope: Scope) -> str:
-    """Return a text with ``{payload.x}`` replaced: texts as they are, other values as JSON.
+def pieces(text: str, scope: Scope) -> Iterator[tuple[str, Place | None]]:
+    """Yield the pieces of a text with ``{payload.x}`` replaced, each with the place that it stood at.
+
+    Texts are replaced as they are, other values as JSON. What the text itself says has no place.
 
     Raises:
         FlowError: nothing stands at a place.
     """
+    end = 0
+    for found in _HOLE.finditer(text):
+        yield text[end : found.start()], None
+        place, end = Place.parse(found[1]), found.end()
+        value = place.value(scope)
+        yield value if isinstance(value, str) else json.dumps(value, ensure_ascii=False), place
+    yield text[end:], None
 
-    def put(found: re.Match[str]) -> str:
-        value = Place.parse(found[1]).value(scope)
-        return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
-    return _HOLE.sub(put, text)
+def written(text: str, scope: Scope) -> str:
+    """Return a text with what stands in braces replaced; see :func:`pieces`."""
+    return "".join(piece for piece, _ in pieces(text, scope))

@@ -10,6 +10,7 @@ from attrs import define, evolve, field
 from wakeful import ActionContext, ActionResult, action
 from wakeful.types import DOCUMENT, Action, Json, Run, Trust, failure
 from wakeful_agents.flow.expressions import FlowError, Place, Scope
+from wakeful_agents.flow.filling import arguments, delegate, task
 from wakeful_agents.flow.model import FlowStep
 from wakeful_agents.payload.held import NAMESPACE, held
 from wakeful_agents.payload.paths import PathError
@@ -150,8 +151,6 @@ async def _run(engine: Engine, step: FlowStep, ctx: ActionContext, again: str) -
 async def _iterate(
     engine: Engine, step: FlowStep, ctx: ActionContext, items: list[Json], tally: _Tally
 ) -> None:
-    from wakeful_agents.flow.engine import arguments, delegate, task
-
     document = held(ctx.run)
     tool = delegate(step) if step.kind == "sub_agent" else step.does
     for index, item in enumerate(items):

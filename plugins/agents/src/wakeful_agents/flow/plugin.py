@@ -26,9 +26,10 @@ from wakeful.types import (
     Verdict,
 )
 from wakeful_agents.flow.advice import advise
-from wakeful_agents.flow.engine import Engine, position, trust_of
+from wakeful_agents.flow.engine import Engine, position
 from wakeful_agents.flow.expressions import FlowError, fill, holes, places, written
 from wakeful_agents.flow.files import read_file
+from wakeful_agents.flow.filling import trust_of
 from wakeful_agents.flow.loops import loop_action, scope_of
 from wakeful_agents.payload.given import problems_of
 from wakeful_agents.payload.held import held
