@@ -43,20 +43,21 @@ def with_transcript(conn: Connection, view: Run, agent: BuiltAgent) -> Run:
         agent: whose plugins' rewrites count, and whose judges want to know what was called before.
     """
     rows = load_rows(conn, view.conversation)
+    state: dict[str, dict[str, Json]] = {}
+    for plugin, key, value in _STATE.all(conn, {"id_": view.conversation}):
+        state.setdefault(plugin, {})[key] = json.loads(value)
+    judged = agent.plugins.impls("policy_verdict")  # nobody else asks
+    beneath = load_beneath(conn, view.conversation) if judged else ()
+    view = with_rewrites(conn, evolve(view, rows=rows, state=state, beneath=beneath), agent.rewriters)
     kept = tuple(
         Kept(row.meta["after"], row.meta["hashes"], row.text)
         for row in rows
         if row.kind is RowKind.STATE
         and row.meta.get("epoch") == view.epoch.id
         and row.meta.get("agent", view.agent.name) == view.agent.name
+        and not view.rewrites.drops(row.seq)  # what a person left out is sent in no other way
     )
-    state: dict[str, dict[str, Json]] = {}
-    for plugin, key, value in _STATE.all(conn, {"id_": view.conversation}):
-        state.setdefault(plugin, {})[key] = json.loads(value)
-    judged = agent.plugins.impls("policy_verdict")  # nobody else asks
-    beneath = load_beneath(conn, view.conversation) if judged else ()
-    view = evolve(view, rows=rows, kept=kept, state=state, beneath=beneath)
-    return with_rewrites(conn, view, agent.rewriters)
+    return evolve(view, kept=kept)
 
 
 def load_rows(conn: Connection, conversation_id: str) -> tuple[Row, ...]:
