@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from wakeful.types import Call, ModelError, Opaque, Stop, Text, TextDelta, Usage
+from wakeful.types import Call, ModelError, Opaque, Stop, Text, TextDelta, Trust, Usage
 
 from .conftest import RawServer, asked, http, sse
 
@@ -276,3 +276,19 @@ async def test_a_call_of_the_providers_own_tool_that_was_cut_is_dropped(
     raw.answers = [sse(START, *block("Hello."), *call, end, STOP)]
     reply = await bind(raw.url).complete(asked("Hi"), "c", screen)
     assert (reply.items, reply.stop) == ((Text("assistant", "Hello."),), Stop.LENGTH)
+
+
+@pytest.mark.parametrize(
+    ("kind", "source"),
+    [("web_search_tool_result", "anthropic:web_search"), ("tool_search_tool_result", "")],
+)
+async def test_what_the_providers_own_tools_bring_from_outside_is_not_trusted(
+    raw: RawServer, bind: Bind, screen: Any, kind: str, source: str
+) -> None:
+    found = {"type": kind, "tool_use_id": "s1", "content": []}
+    start = {"type": "content_block_start", "index": 1, "content_block": found}
+    raw.answers = [sse(START, *block("Hello."), start, END, STOP)]
+    reply = await bind(raw.url).complete(asked("Hi"), "c", screen)
+    assert reply.items == (Text("assistant", "Hello."), Opaque("anthropic", found))
+    trust = Trust.UNTRUSTED if source else Trust.TRUSTED
+    assert (reply.trust, reply.source) == (trust, source)

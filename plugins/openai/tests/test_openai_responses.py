@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from wakeful.types import Call, ModelError, Opaque, Result, Stop, Text
+from wakeful.types import Call, ModelError, Opaque, Result, Stop, Text, Trust
 
 CALL = {"type": "function_call", "call_id": "c1", "name": "add", "arguments": '{"a":1}'}
 SAID = {"type": "message", "content": [{"type": "output_text", "text": "Hi"}]}
@@ -180,3 +180,15 @@ async def test_failures(
         await model.complete(ask("go"), "c", screen)
     assert caught.value.kind == kind
     assert says in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("kind", "source"), [("web_search_call", "openai:web_search_call"), ("reasoning", "")]
+)
+async def test_what_the_providers_own_tools_bring_from_outside_is_not_trusted(
+    raw: Any, model: Any, ask: Any, kind: str, source: str
+) -> None:
+    raw.answer(body({"type": kind, "id": "i_1"}, SAID), kind="application/json")
+    reply = await model.complete(ask("go"), "c")
+    trust = Trust.UNTRUSTED if source else Trust.TRUSTED
+    assert (reply.trust, reply.source) == (trust, source)

@@ -75,8 +75,8 @@ class Journal:
         """Store a reply: sent state if it is kept, the assistant row, usage, the fingerprint."""
         now = self.clock.now()
         rows = [state_row(run_, request.keep, asked)] if request.keep else []
-        # Fragments are not rows: what was read in them counts from here on by the reply that followed.
-        seen = (asked.trust, asked.source)
+        # Fragments are not rows, nor is what a provider looks up: it counts from here on by the reply.
+        seen = max((asked.trust, asked.source), (reply.trust, reply.source), key=lambda each: each[0])
         rows.append(Row(0, RowKind.ASSISTANT, reply.items, run_.id, run_.turn, run_.step, *seen))
 
         def write(conn: Connection) -> tuple[Row, ...]:

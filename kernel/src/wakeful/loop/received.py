@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from wakeful.loop.codec import dump_items, load_items
-from wakeful.types import Call, Item, Opaque, Reply, Result, Stop, Text, Usage
+from wakeful.types import Call, Item, Opaque, Reply, Result, Stop, Text, Trust, Usage
 
 _STRINGS: dict[type[Item], tuple[str, ...]] = {
     Text: ("role", "text"),
@@ -24,6 +24,8 @@ def received(reply: object) -> Reply:
         raise TypeError(f"expected a Reply, got a {type(reply).__name__}")
     if not isinstance(reply.usage, Usage) or not isinstance(reply.stop, Stop):
         raise TypeError("a reply's usage must be a Usage and its stop a Stop")
+    if not isinstance(reply.trust, Trust) or not isinstance(reply.source, str):
+        raise TypeError("a reply's trust must be a Trust and its source text")
     for item in reply.items:
         for name in _STRINGS.get(type(item), ()):
             if not isinstance(getattr(item, name), str):

@@ -21,6 +21,7 @@ from wakeful.types import (
     Stop,
     Text,
     TextDelta,
+    Trust,
     Usage,
     canonical,
 )
@@ -51,11 +52,14 @@ class Say:
     error: Exception | None = None
     wait: Waits | None = None
     items: tuple[Item, ...] | None = None
+    trust: Trust = Trust.TRUSTED
+    source: str = ""
 
     def reply(self, number: int, provider: str = PROVIDER) -> Reply:
         """Return the reply; the ids of its calls follow from its number, from 1."""
         if self.items is not None:
-            return Reply(self.items, self.usage, self.stop or Stop.END)
+            stop = self.stop or Stop.END
+            return Reply(self.items, self.usage, stop, trust=self.trust, source=self.source)
         items: list[Item] = []
         if self.thinking:
             items.append(Opaque(provider, {"type": "thinking", "thinking": self.thinking}))
@@ -149,7 +153,7 @@ async def _play(line: Any, number: int, provider: str, emit: Emit | None) -> Rep
     if isinstance(line, Exception):
         raise line
     if isinstance(line, Reply):
-        line = Say(items=line.items, usage=line.usage, stop=line.stop)
+        line = Say(items=line.items, usage=line.usage, stop=line.stop, trust=line.trust, source=line.source)
     if not isinstance(line, Say):
         raise TypeError(f"reply {number} of the script is a {type(line).__name__}; write say(...), or a text")
     if line.wait is not None:

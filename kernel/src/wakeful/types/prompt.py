@@ -304,12 +304,14 @@ class Usage:
 
 @frozen
 class Reply:
-    """What a model answered; ``model`` names one that stood in for the agent's own."""
+    """What a model answered; ``model`` is who stood in for it, ``trust`` that of what its provider read."""
 
     items: tuple[Item, ...]
     usage: Usage = Usage()
     stop: Stop = Stop.END
     model: str = ""
+    trust: Trust = Trust.TRUSTED
+    source: str = ""
 
     def with_items(self, items: tuple[Item, ...]) -> Reply:
         """Return the reply with other items."""

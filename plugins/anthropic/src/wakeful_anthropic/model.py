@@ -21,12 +21,14 @@ from wakeful.types import (
     Request,
     Stop,
     TextDelta,
+    Trust,
     Usage,
 )
 from wakeful_anthropic.client import Clients, Connection
 from wakeful_anthropic.errors import ApiFaults
 from wakeful_anthropic.messages import Encoder
-from wakeful_anthropic.reply import Answer
+from wakeful_anthropic.profiles import PROVIDER
+from wakeful_anthropic.reply import Answer, looked_up
 from wakeful_anthropic.sse import Events, UnreadableError
 from wakeful_anthropic.usage import Prices
 
@@ -164,6 +166,9 @@ class AnthropicModel:
             raise self.faults.broken(str(error), usage) from None
         if stop is Stop.REFUSED:
             items = self._refused(items, answer, usage)
+        found = looked_up(items)
+        if found:
+            return Reply(items, usage, stop, trust=Trust.UNTRUSTED, source=f"{PROVIDER}:{found}")
         return Reply(items, usage, stop)
 
     def _refused(self, items: tuple[Item, ...], answer: Answer, usage: Usage) -> tuple[Item, ...]:

@@ -26,6 +26,8 @@ STOPS = {
 _CUT = frozenset(reason for reason, stop in STOPS.items() if stop is Stop.LENGTH)
 #: Blocks in which the model calls what the provider runs.
 _SERVER_CALLS = frozenset({"server_tool_use", "mcp_tool_use"})
+#: How the types of blocks end in which the provider's tools answer.
+_FOUND = "_tool_result"
 #: Under which key a block keeps the JSON that its deltas spell, until it is whole. No block of the API has it
 _SPELLED = "\0spelled"
 #: Deltas by their type: the key of a block they add to, and of their own that holds the addition.
@@ -147,6 +149,16 @@ class Answer:
             raise UnreadableError(f"a {kind} holds no text")
         block[key] = (block.get(key) or "") + piece
         return (piece, kind == "thinking_delta") if key in {"text", "thinking"} else ("", False)
+
+
+def looked_up(items: Iterable[Item]) -> str:
+    """Return which of the provider's tools brought something into a reply; empty if none did.
+
+    Its search among the declared tools brings nothing from outside.
+    """
+    kinds = (str(item.data.get("type")) for item in items if isinstance(item, Opaque))
+    found = (kind.removesuffix(_FOUND) for kind in kinds if kind.endswith(_FOUND))
+    return ", ".join(dict.fromkeys(name for name in found if not name.startswith("tool_search")))
 
 
 def _items(blocks: Iterable[dict[str, Any]]) -> Iterable[Item]:

@@ -104,7 +104,11 @@ class AnthropicSettings:
         metadata=_help("with `tool_search`: tools that stay declared in full, as names or globs (`crm_*`)"),
     )
     server_tools: tuple[Mapping[str, Any], ...] = field(
-        default=(), metadata=_help("tools that the provider runs, as tables the API's reference describes")
+        default=(),
+        metadata=_help(
+            "tools that the provider runs, as tables the API's reference describes; nobody judges what they"
+            " look up, and what they find taints the conversation"
+        ),
     )
     betas: tuple[str, ...] = field(
         default=(),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 
 from attrs import define, field
 
@@ -17,6 +18,7 @@ from wakeful.types import (
     Stop,
     Text,
     TextDelta,
+    Trust,
     Usage,
     clean_text,
 )
@@ -31,6 +33,8 @@ from wakeful_openai.usage import read_usage
 PHASE = "message_phase"
 #: Kind of the opaque item that says in which namespace the next call's tool is; it goes back with the call.
 NAMESPACE = "call_namespace"
+#: Kinds of opaque items that bring nothing from outside: thoughts, and what is about the declared tools.
+_INSIDE = frozenset({"reasoning", "compaction", "tool_search_call", "tool_search_output", PHASE, NAMESPACE})
 
 _TEXT = frozenset({"response.output_text.delta", "response.refusal.delta"})
 _THOUGHT = frozenset({"response.reasoning_summary_text.delta", "response.reasoning_text.delta"})
@@ -126,7 +130,16 @@ def read_response(body: Json, request: Request, faults: ApiFaults) -> Reply:
     stop = items.stop(cut)
     # What a model refuses to finish is not acted on.
     taken = [item for item in items.taken if stop is not Stop.REFUSED or not isinstance(item, Call)]
+    found = looked_up(taken)
+    if found:
+        return Reply(tuple(taken), usage, stop, trust=Trust.UNTRUSTED, source=f"{PROVIDER}:{found}")
     return Reply(tuple(taken), usage, stop)
+
+
+def looked_up(items: Iterable[Item]) -> str:
+    """Return which of the provider's tools may have brought something into a reply; empty if none."""
+    kinds = (str(item.data.get("type")) for item in items if isinstance(item, Opaque))
+    return ", ".join(dict.fromkeys(kind for kind in kinds if kind not in _INSIDE))
 
 
 def _cut(body: dict[str, Json]) -> Stop:
