@@ -125,8 +125,13 @@ def classes(found: Iterable[type]) -> str:
     return "\n\n".join(_class(cls) for cls in found)
 
 
+def _is_ours(found: Any) -> bool:
+    """Whether something is defined in the kernel, and not only exported by it."""
+    return str(getattr(found, "__module__", "")).startswith("wakeful.")
+
+
 def _class(cls: type) -> str:
-    listed = fields(cls)
+    listed = fields(cls) if attrs.has(cls) else ""
     block = f"\n\n```python\n{listed}\n```" if listed else ""
     return f"### `{cls.__name__}`\n\n{prose(inspect.getdoc(cls) or '')}{block}"
 
@@ -145,25 +150,49 @@ def errors() -> str:
     return "\n".join(["| error | exit code | meaning |", "|---|---|---|", *rows])
 
 
-def _own(module: Any) -> list[type]:
-    """Return the public attrs classes that a module defines, in its order."""
-    return [
-        cls
-        for name, cls in vars(module).items()
-        if inspect.isclass(cls) and cls.__module__ == module.__name__ and attrs.has(cls) and name[0] != "_"
+#: Everything that ``wakeful.types`` exports, each once: what no section below takes is not left out by that.
+EXPORTED: dict[str, Any] = {name: getattr(types, name) for name in types.__all__}
+_CLASSES = sorted(
+    (found for found in EXPORTED.values() if inspect.isclass(found)),
+    key=lambda cls: (cls.__module__, inspect.getsourcelines(cls)[1]) if _is_ours(cls) else ("", 0),
+)
+
+
+def _data(*modules: Any) -> list[type]:
+    """Return the exported attrs classes of modules, in the order in which these define them."""
+    return [cls for each in modules for cls in DATA if cls.__module__ == each.__name__]
+
+
+PROTOCOLS = [cls for cls in _CLASSES if getattr(cls, "_is_protocol", False)]
+ENUMS = [cls for cls in _CLASSES if isinstance(cls, EnumType)]
+ERRORS = [cls for cls in _CLASSES if issubclass(cls, types.WakefulError)]
+EVENTS = [cls for cls in get_args(types.Event) if cls in _CLASSES]
+DATA = [cls for cls in _CLASSES if _is_ours(cls) and cls not in {*PROTOCOLS, *ENUMS, *ERRORS, *EVENTS}]
+PROMPT = _data(types.prompt)
+TRANSCRIPT = _data(types.transcript)
+ACTIONS = _data(types.actions)
+RUNS = _data(types.run, types.context)
+#: Whatever is in none of these.
+OTHERS = [cls for cls in DATA if cls not in {*PROMPT, *TRANSCRIPT, *ACTIONS, *RUNS}]
+FUNCTIONS = [found for found in EXPORTED.values() if inspect.isfunction(found)]
+
+
+def others() -> str:
+    """Return a table of what is exported and is neither a class nor a function: aliases and constants."""
+    shown = {*_CLASSES} - {found for found in _CLASSES if not _is_ours(found)}
+    rows = [
+        f"| `{name}` | {_meaning(found)} |"
+        for name, found in sorted(EXPORTED.items())
+        if not inspect.isfunction(found) and not (inspect.isclass(found) and found in shown)
     ]
+    return "\n".join(["| name | what it stands for |", "|---|---|", *rows])
 
 
-PROMPT = _own(types.prompt)
-TRANSCRIPT = _own(types.transcript)
-ACTIONS = _own(types.actions)
-RUNS = [*_own(types.run), *_own(types.context)]
-PROTOCOLS = [
-    cls
-    for module in (types.protocols, types.requests, types.run, types.context)
-    for cls in vars(module).values()
-    if inspect.isclass(cls) and cls.__module__ == module.__name__ and getattr(cls, "_is_protocol", False)
-]
+def _meaning(found: Any) -> str:
+    """Return what an alias or constant stands for, as code without the names of modules."""
+    text = found.__name__ if inspect.isclass(found) else repr(found)
+    plain = re.sub(r"(?:[a-z_]+\.)+(?=[A-Za-z])", "", text).replace("|", "\\|")
+    return f"`{plain}`"
 
 
 def with_methods(found: Iterable[type]) -> str:
@@ -191,14 +220,16 @@ def function(found: Any) -> str:
 def enums() -> str:
     """Return a section per enum: its text and its values."""
     parts = []
-    for cls in vars(types.enums).values():
-        if isinstance(cls, EnumType) and cls.__module__ == types.enums.__name__:
-            members: list[Enum] = list(cls)
-            values = ", ".join(
-                f"`{member if isinstance(member, str) else member.name}`" for member in members
-            )
-            parts.append(f"### `{cls.__name__}`\n\n{prose(inspect.getdoc(cls) or '')}\n\n{values}")
+    for cls in ENUMS:
+        members: list[Enum] = list(cls)
+        values = ", ".join(f"`{member if isinstance(member, str) else member.name}`" for member in members)
+        parts.append(f"### `{cls.__name__}`\n\n{prose(inspect.getdoc(cls) or '')}\n\n{values}")
     return "\n\n".join(parts)
+
+
+def functions(found: Iterable[Any]) -> str:
+    """Return a section per function: its signature and its text."""
+    return "\n\n".join(f"### `{each.__name__}`\n\n{function(each)}" for each in found)
 
 
 def commands(group: Any, path: str = "wakeful") -> str:
