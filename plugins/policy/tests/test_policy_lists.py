@@ -68,6 +68,12 @@ def test_an_item_that_nobody_may_have_decided_alone_is_decided_by_approvers() ->
     assert (found.asker_decides, found.assignee) == (False, "")
 
 
+def test_an_item_of_any_length_suffices_and_is_looked_through_in_time() -> None:
+    rules = [about("deny", Condition(like=f"*evil{at}.com")) for at in range(20)]
+    assert judged(about("allow"), *rules, to=["x" * 500_000 + "@evil7.com", "a"]).verdict is Verdict.DENY
+    assert judged(about("allow"), *rules, to=["\ufdfa" * 8_000] * 40).verdict is Verdict.ALLOW
+
+
 def test_what_a_rule_says_of_an_item_does_not_yield_to_another_plugin() -> None:
     found = judged(about("auto_review", EVIL), to=BOTH)
     assert (found.verdict, found.fallback) == (Verdict.REQUIRE_APPROVAL, False)

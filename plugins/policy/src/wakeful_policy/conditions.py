@@ -14,6 +14,9 @@ from wakeful.types.words import hidden
 from wakeful_policy.defaults import is_given
 from wakeful_policy.settings import Condition
 
+#: Characters of a text that are read as a forgiving reader takes them.
+FOLDED = 20_000
+
 
 def leaves(value: Json) -> Iterator[Json]:
     """Yield the items of a list and of the lists in it; of anything else, and of an empty list, itself."""
@@ -53,18 +56,20 @@ def same(value: Json, named: str | float, *, nearly: bool = False) -> bool:
 
 
 def _is_like(value: Json, pattern: str, *, nearly: bool) -> bool:
-    spelled, pattern = _spellings(value), pattern.casefold()
-    if any(map(_glob(pattern).match, spelled)):
-        return True
-    return nearly and any(map(_glob(_folded(pattern)).match, map(_folded, spelled)))
+    spelled, patterns = _spellings(value), {pattern.casefold()}
+    if nearly:
+        spelled, patterns = spelled | set(map(_folded, spelled)), patterns | set(map(_folded, patterns))
+    return any(_glob(each).match(text) for each in patterns for text in spelled)
 
 
+@lru_cache(maxsize=256)
 def _folded(text: str) -> str:
     """Return a text as a forgiving reader takes it: compatible characters alike, nothing hidden or around."""
+    text = text[:FOLDED]
     if not text.isascii():
-        text = unicodedata.normalize("NFKC", text)
-        text = unicodedata.normalize("NFKC", "".join(each for each in text if not hidden(each)).casefold())
-    return " ".join(text.split())
+        text = "".join(each for each in text if not hidden(each))
+        text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    return " ".join(text.split())[:FOLDED]  # one character may stand for many
 
 
 def _is_number(value: Json) -> bool:  # true is not 1
