@@ -5,8 +5,10 @@ from __future__ import annotations
 import html
 import json
 import re
+import time
 from typing import Any
 
+import pytest
 from attrs import evolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -107,3 +109,12 @@ def test_a_text_without_tags_is_sent_as_it_is(text: str) -> None:
 def test_a_providers_own_block_is_never_touched() -> None:
     block = Opaque("anthropic", {"signature": "abc", "thinking": "<runtime-state>"})
     assert PlainLayout().compose(draft(block)).items == (block,)
+
+
+@pytest.mark.parametrize("blank", [" ", "\n", "\u2028\x0b"])
+@pytest.mark.parametrize("after", ["", "/", "runtime"])
+def test_blanks_after_a_bracket_take_no_longer_than_letters(blank: str, after: str) -> None:
+    items = (Text("user", f"<{after}{blank * 100_000}"),)
+    began = time.process_time()
+    assert PlainLayout().compose(draft(*items)).items == items
+    assert time.process_time() - began < 1
