@@ -20,24 +20,27 @@ def gone(result: Aged, kind: ChangeKind, reason: str) -> Change:
 def cut(result: Aged, length: int, reason: str, *, expandable: bool) -> Change:
     """Return the change that keeps the first characters of a result and says so."""
     note = f"first {length:,} of {len(result.original):,} characters"
-    return _compacted(result, note, result.original[:length], reason, expandable=expandable)
+    head, rest = _split(result.original[:length])
+    return _compacted(result, head, note, rest, reason, expandable=expandable)
 
 
 def summarised(result: Aged, summary: str, reason: str) -> Change:
-    """Return the change that shows a summary instead of a result."""
+    """Return the change that shows a summary instead of a result, below what of that is the kernel's own."""
     note = f"summary of {len(result.original):,} characters"
-    return _compacted(result, note, summary, reason, expandable=True)
+    head, _ = _split(result.original)
+    # What wrote the result may have written the summary: nothing of it passes as the kernel's.
+    rest = summary.removeprefix(head).strip() if head else summary
+    return _compacted(result, head, note, rest, reason, expandable=True)
 
 
-def _compacted(result: Aged, note: str, kept: str, reason: str, *, expandable: bool) -> Change:
+def _compacted(result: Aged, head: str, note: str, rest: str, reason: str, *, expandable: bool) -> Change:
     more = f"; expand_message(sequence={result.row.seq}) shows all" if expandable else ""
-    head, rest = _split(kept)
     text = "\n".join(filter(None, (head, f"({note}{more})")))
     return Change(*result.key, ChangeKind.COMPACTED, text, rest, reason, expandable)
 
 
 def _split(text: str) -> tuple[str, str]:
-    """Return the kernel's own heading and code, if the text begins with them, and the rest."""
+    """Return the kernel's own heading and code, if a result as it was rendered has them, and the rest."""
     lines = text.split("\n", _HEAD_LINES)
     if len(lines) >= _HEAD_LINES and lines[0].startswith("## ") and lines[1].startswith("**Result:**"):
         code, _, message = lines[1].partition(" — ")
