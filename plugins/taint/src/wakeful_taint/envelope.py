@@ -30,12 +30,16 @@ class DataEnvelope:
 
     def wrap(self, text: str, trust: Trust, source: str, nonce: str) -> str:
         """Return a text between the tags, with nothing in it that reads as a tag or a marker."""
-        said = _UNQUOTABLE.sub(" ", neutral(source))[:SOURCE_LIMIT].strip()
         mark = short(nonce)
         # The tag's name says already how far most of it may be believed.
         trusted = f' trust="{trust.label}"' if trust is not Trust.UNTRUSTED else ""
-        head = f'<{TAG} id="{mark}" source="{neutral(said)}"{trusted}>'
+        head = f'<{TAG} id="{mark}" source="{named(source)}"{trusted}>'
         return f'{head}\n{neutral(text)}\n</{TAG} id="{mark}">'
+
+
+def named(source: str) -> str:
+    """Return a source as one short line without quotes and brackets, in which nothing reads as a marker."""
+    return neutral(_UNQUOTABLE.sub(" ", neutral(source))[:SOURCE_LIMIT].strip())
 
 
 def short(nonce: str) -> str:

@@ -20,7 +20,7 @@ from wakeful.types import (
     document_marks,
 )
 from wakeful_taint.calls import effect_of
-from wakeful_taint.envelope import EXPLAINED, DataEnvelope
+from wakeful_taint.envelope import EXPLAINED, DataEnvelope, named
 from wakeful_taint.neutral import neutral
 from wakeful_taint.repeats import Repeats
 from wakeful_taint.reset import KeepsDropped
@@ -180,15 +180,15 @@ def _reason(decision: Decision, known: Sequence[Seen]) -> str:
     parts = [f"{decision.rule}: {decision.reason}"]
     for value in decision.suspects[:NAMED]:
         row = next(filter(None, (seen.source(folded(value)) for seen in known)), None)
-        parts.append(f"{neutral(value[:SHOWN])!r} {_came_from(row)}")
+        parts.append(f"{value[:SHOWN]!r} {_came_from(row)}")
     left = len(decision.suspects) - NAMED
     if left > 0:
         parts.append(f"{left} more values are not the user's")
-    return "; ".join(parts)
+    return neutral("; ".join(parts))  # as it is shown, outside of envelopes
 
 
 def _came_from(row: Row | None) -> str:
     if row is None:
         return "is not in the user's words"
-    where = f"{neutral(row.source) or row.kind.value} (row {row.seq})"
+    where = f"{named(row.source) or row.kind.value} (row {row.seq})"
     return f"came from {where}, not from the user"
