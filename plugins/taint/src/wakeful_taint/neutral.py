@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Final
 
 from wakeful_taint.lookalikes import DOT
-from wakeful_taint.spellings import Spelling, spelled, spelled_undone, squeeze, undone
+from wakeful_taint.spellings import Spelling, letters, spelled, spelled_undone, squeeze, undone, unmarked
 
 #: The envelope's tag.
 TAG: Final = "untrusted_external_data"
@@ -20,10 +20,27 @@ PASSES: Final = 8
 
 #: Patterns of what may stand in a text forwards, and of what may stand in it backwards.
 _Kinds = list[list[str]]
-_GAP: Final = r"[\s_-]*+"
-_NAMES: Final = (squeeze(TAG), "runtimestate")
-#: JSON may escape a slash.
-_SLASH: Final = r"(?:\\?/)?"
+#: Letters and the digits that are written for them.
+_ALIKE: Final = {"o": "[o0]", "e": "[e3]", "a": "[a4]", "s": "[s5]", "t": "[t7]"}
+#: What may stand between the letters of a name: of the envelope's, which no other text has, whatever is no
+#: letter; of the other's, which is two ordinary words, blanks and what Markdown and escapes leave. In both I
+#: and L, which strokes and digits may stand for, so that they are not looked for.
+_NO_LETTER: Final = r"[^02-9a-hjkm-z\xaa\xb5\xb7\xba\xc0-\xd6\xd8-\xf6\xf8-\xff]*+"
+_GAPS: Final = {squeeze(TAG): _NO_LETTER, "runtimestate": r"[\s_\\*`~il1|-]*+"}
+
+
+def _named(name: str, gap: str) -> str:
+    """Return the pattern of a name, however its letters are set apart."""
+    return f"{name[0]}(?={gap}{gap.join(_ALIKE.get(each, each) for each in letters(name)[1:])})"
+
+
+_NAMES: Final = [_named(name, gap) for name, gap in _GAPS.items()]
+#: The names as :func:`letters` gives them, in both directions.
+_LETTERS: Final = [each for name in map(letters, _GAPS) for each in (name, name[::-1])]
+#: JSON may escape a slash, once or more.
+_SLASH: Final = r"(?:\\*+/)?"
+#: A name in a namespace.
+_SPACE: Final = r"(?:[a-z]{1,20}:)?"
 _ROLES: Final = "human|assistant|system|user|developer|tool|model"
 #: A turn's label, which follows a line break; one is put before every text.
 _LABEL: Final = (
@@ -33,12 +50,14 @@ _LABEL: Final = (
 #: set. Signs and parts are looked for first, since most texts hold none and that takes a tenth of the time.
 #: For the same reason each pattern begins with one character.
 _KINDS: Final = (
-    *(("", name, f"{name[0]}(?={_GAP}{_GAP.join(name[1:])})") for name in _NAMES),
-    ("<|>", "<|", r"<(?=\|(?:[^<>|\n]{1,40}|[a-z_]++)\|>)"),
+    ("<|>", "<|", r"<(?=\|(?:[^<>|\n]{1,40}\||[a-z_]++\|?)>)"),
+    ("<|>", "|>", r"<(?=[a-z_]++\|>)"),
     ("<>", "sys>>", rf"<(?=<{_SLASH}sys>>)"),
     ("<>", "turn>", r"<(?=(?:start|end)_?of_?turn>)"),
-    ("<", "tool", rf"<(?={_SLASH}tool_?(?:use|result|call))"),
-    ("<", "function", rf"<(?={_SLASH}function_?(?:use|result|call))"),
+    ("<", "tool", rf"<(?={_SLASH}{_SPACE}tool_?(?:use|result|call|response|code|output))"),
+    ("<", "function", rf"<(?={_SLASH}{_SPACE}function_?(?:use|result|call))"),
+    ("<", "invoke", rf"<(?={_SLASH}{_SPACE}invoke\b)"),
+    ("[]", "tool", rf"\[(?={_SLASH}(?:available_?tools|tool_?(?:calls?|results?))\])"),
     ("[]", "inst]", rf"\[(?={_SLASH}inst\])"),
     (":", "role", rf"[\"'](?=role[\"']\s*:\s*[\"'](?:{_ROLES})[\"'])"),
     (":", "", _LABEL),
@@ -65,26 +84,40 @@ def _places(text: str) -> list[int] | None:
     for each in spelled(text):
         tight = squeeze(each.text)
         kinds = _kinds(tight)
-        if places := _in(each, kinds):
+        if places := _in(each, kinds) | _in_names(each):
             return sorted(places)
         if _dots(tight, kinds):
             marked.append((each, kinds))
     if places := set().union(*(_in(each.squeezed(), kinds) for each, kinds in marked)):
         return sorted(places)
     if marked or _hides_name(text):
-        return sorted(set().union(*map(_in_undone, spelled_undone(text))))
+        return sorted(set().union(*map(_in_undone, spelled_undone(text)))) or None
     return None
 
 
 def _in_undone(spelling: Spelling) -> set[int]:
     kinds = _kinds(squeeze(spelling.text))
-    return _in(spelling, kinds) | _in(spelling.squeezed(), kinds)
+    return _in(spelling, kinds) | _in(spelling.squeezed(), kinds) | _in_names(spelling)
+
+
+def _in_names(spelling: Spelling) -> set[int]:
+    """Return the places of names, also of those that only who leaves out the markup reads."""
+    found = _in(spelling, [_NAMES, _NAMES]) if _has_name(spelling.text) else set()
+    if any(map(_has_name, unmarked(spelling.text))):
+        return found.union(*(_in(each, [_NAMES, _NAMES]) for each in spelling.unmarked()))
+    return found
+
+
+def _has_name(text: str) -> bool:
+    """Whether the letters of a name follow each other in a reading, whatever stands between them."""
+    found = letters(text)
+    return any(name in found for name in _LETTERS)
 
 
 def _hides_name(text: str) -> bool:
-    """Whether a name comes of undoing entities and percent signs."""
-    tight = (squeeze(each.text) for after in undone(text, names_only=True) for each in spelled(after))
-    return any(name in each or name[::-1] in each for each in tight for name in _NAMES)
+    """Whether a name comes of undoing encodings."""
+    after = (each.text for text in undone(text) for each in spelled(text))
+    return any(_has_name(each) or any(map(_has_name, unmarked(each))) for each in after)
 
 
 def _kinds(tight: str) -> _Kinds:
