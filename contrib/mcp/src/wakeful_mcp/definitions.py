@@ -60,7 +60,8 @@ def defined(name: Json, description: Json, schema: Json, hints: Mapping[str, Jso
     Raises:
         ValueError: it is not what a tool looks like.
     """
-    if not isinstance(name, str) or not name.strip() or len(name) > NAME_LIMIT:
+    # A name stands in headings and on cards, where a line break would let it write lines of its own.
+    if not isinstance(name, str) or not name.strip() or len(name) > NAME_LIMIT or not name.isprintable():
         message = f"{str(name)[:40]!r} is no name of a tool"
         raise ValueError(message)
     fits = isinstance(description, str | None) and isinstance(schema, Mapping)
