@@ -13,7 +13,7 @@ from attrs import define, field, frozen
 
 from wakeful.types import Json, Result, Row, RowKind, Run, Trust, read_json, tool_name
 from wakeful_taint.texts import addresses, codes, folded, host_of, links, normal, parts, plain_link, written
-from wakeful_taint.words import Words
+from wakeful_taint.words import APART, Words
 
 #: Conversations whose index is kept; the one that was not asked about longest goes first.
 KEPT = 64
@@ -110,7 +110,7 @@ class Seen:
 
     def words(self, run: Run) -> Words:
         """Return the user's words in the turn of a run."""
-        text = "\n".join(filter(None, (run.given_words, *self.said.get(run.turn, ()))))
+        text = APART.join(filter(None, (run.given_words, *self.said.get(run.turn, ()))))
         if text != self._words.text:
             self._words = Words(text)
         return self._words

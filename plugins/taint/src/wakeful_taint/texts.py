@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from wakeful.types import Json, canonical, read_json
@@ -17,22 +17,34 @@ CODE_PARTS = 8
 
 # Every pattern starts where its run of characters starts and gives nothing back: no text makes it slow.
 _MAIL = re.compile(r"(?<![\w.+-])[\w.+-]++@[\w-]++(?:\.[\w-]++)+")
-_LINK = re.compile(r"(?<![\w+-])(?:[a-z][a-z0-9+]*+://|(?:https?|ftp):|www\.)[^\s'\"<>)\]}|]+", re.IGNORECASE)
-# A host that something follows, as a path, a query or a port: names of files and of modules are no links.
+# A quote or bracket ends a link, unless a host goes on behind it: hosts may hold most of them.
+_LINK = re.compile(
+    r"(?<![\w+-])(?:[a-z][a-z0-9+]*+://|(?:https?|ftp):|www\.)"
+    r"(?:[^\s'\"<>)\]}|]|['\")}]++(?=[\w-]{0,63}\.\w))++",
+    re.IGNORECASE,
+)
+# A host after two slashes, or one that something follows, as a path, a query or a port: names of files and of
+# modules are no links.
 _BARE = re.compile(
-    r"(?<![\w@.:-])(?://)?+(?<![^/]/)(?:(?:[\w-]++\.)+[^\W\d_][\w-]++|\d{1,3}+(?:\.\d{1,3}+){3})"
-    r"(?:(?::\d{2,5}+)?[/\\][^\s'\"<>)\]}|]*|[?#]\w[^\s'\"<>)\]}|]*|:\d{2,5}+(?!\w))"
+    r"(?<![\w@.-])(?:(?<![:/])//(?:[\w-]++\.)+[^\W\d_][\w-]++(?![\w/\\?#:.])"
+    r"|(?://)?+(?<![^/]/)(?:(?:[\w-]++\.)+[^\W\d_][\w-]++\.?+|\d{1,3}+(?:\.\d{1,3}+){3})"
+    r"(?:(?::\d{2,5}+)?[/\\][^\s'\"<>)\]}|]*|[?#]\w[^\s'\"<>)\]}|]*|:\d{2,5}+(?!\w)))"
 )
 #: One of these is in every link; most texts have none.
 _SIGNS, _PORT = ("/", "\\", "?", "#", "http", "ftp:", "www."), re.compile(r":(?<=[^\W\d]:)\d\d")
-_CODE = re.compile(r"(?<![\w-])[A-Za-z_-]*+\d[\w-]*+")
+_WORD, _CODE = re.compile(r"[\w-]{5,}+"), re.compile(r"[A-Za-z_-]*+\d")
 # Groups of an account or card number; dates and times are shorter.
 _GROUPED = re.compile(r"(?<![\w-])(?:[A-Za-z]{2})?\d(?:(?: ?\d){8,}+|(?:-?\d){11,}+)")
 _HOST = re.compile(r"(?:[A-Za-z][\w+.-]*://)?[^/?#]*")
 #: What may stand around a value without making it another.
 _AROUND = " \"'`,;."
 _TWO_DIGITS = re.compile(r"\d\D*\d")
+# Digits with one sign or blank between, and what may stand between the characters of a code.
+_REGROUPED, _SIGN = re.compile(r"(?<!\w)\d(?:[\W_]?\d)++(?!\w)"), re.compile(r"[\W_]+")
+_DIGITS = re.compile(r"\d+")
 _DECIMAL = re.compile(r"([0-9]+)(?:\.([0-9]+))?")
+# What separates recipients, and one with a name.
+_NEXT, _NAMED = re.compile(r"[,;]"), re.compile(r"([\w .'-]+)<([^<>\s]+)>")
 #: Wrappers of an address, which are not its first characters although mail allows them there.
 _WRAPPERS = "'*_`~"
 #: What mail and domain names may hold besides letters and digits, and what only joins letters of a name.
@@ -41,6 +53,8 @@ _IN_MAIL, _IN_DOMAIN, _JOINING = (
     frozenset("_.-"),
     frozenset("\u00b7\u0375\u05f3\u05f4\u30fb"),
 )
+#: Joiners and selectors that nobody sees although they count as marks.
+_HIDDEN = frozenset("\u034f\u180b\u180c\u180d\u180f").union(map(chr, range(0xFE00, 0xFE10)))
 #: Full stops that name servers take for a dot.
 _STOPS = str.maketrans({"\u3002": ".", "\uff61": "."})
 
@@ -52,8 +66,16 @@ def folded(text: str) -> str:
     """
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text).translate(_STOPS)
-        text = "".join(each for each in text if unicodedata.category(each) != "Cf")
+        text = "".join(map(_plain_sign, text))
     return " ".join(text.casefold().split())
+
+
+def _plain_sign(each: str) -> str:
+    if each.isascii():
+        return each
+    if each.isdecimal():
+        return str(unicodedata.decimal(each))
+    return "" if unicodedata.category(each) == "Cf" or each in _HIDDEN else each
 
 
 def written(text: str) -> str:
@@ -89,6 +111,11 @@ def is_given(value: Json) -> bool:
     return value is not None and value not in ("", [], {}, ())
 
 
+def is_number(text: str) -> bool:
+    """Whether a value is a plain decimal."""
+    return _DECIMAL.fullmatch(text) is not None
+
+
 def spellings(text: str) -> tuple[str, ...]:
     """Return how people write a value: a number also with zeros to two places, and without; never rounded."""
     found = _DECIMAL.fullmatch(text)
@@ -101,19 +128,25 @@ def spellings(text: str) -> tuple[str, ...]:
 
 def addresses(text: str) -> set[str]:
     """Return the mail addresses of a text in one case, each with all that belongs to it."""
-    if "@" not in text:
-        return set()
-    return {_whole(text, *found.span()) for found in _MAIL.finditer(text)}
+    return {text[start:end] for start, end in address_places(text)}
 
 
-def _whole(text: str, start: int, end: int) -> str:
-    """Return an address with the characters beside it that a mail server would take for parts of it."""
+def address_places(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where the mail addresses of a text in one case start and end."""
+    if "@" in text:
+        for found in _MAIL.finditer(text):
+            yield _whole(text, *found.span())
+
+
+def _whole(text: str, start: int, end: int) -> tuple[int, int]:
+    """Return where an address with the characters that a mail server would take for parts of it is."""
     while start and _belongs(text[start - 1], _IN_MAIL):
         start -= 1
     if end < len(text) and _belongs(text[end], _JOINING):
         while end < len(text) and _belongs(text[end], _IN_DOMAIN):
             end += 1
-    return text[start:end].lstrip(_WRAPPERS).rstrip(".")
+    address = text[start:end]
+    return end - len(address.lstrip(_WRAPPERS)), start + len(address.rstrip("."))
 
 
 def _belongs(each: str, signs: frozenset[str]) -> bool:
@@ -124,14 +157,33 @@ def _belongs(each: str, signs: frozenset[str]) -> bool:
     )
 
 
+def recipients(text: str) -> Sequence[str]:
+    """Return the addresses of a line of several, or of one with a name, and the names; else nothing."""
+    found: list[str] = []
+    if "@" not in text or not set(",;<") & set(text) or not text.isprintable():
+        return found
+    for part in _NEXT.split(text):
+        named = _NAMED.fullmatch(part.strip(" "))
+        name, address = (named[1].strip(" "), named[2]) if named else ("", part.strip(" "))
+        if addresses(exact(address)) != {exact(address)}:
+            return []
+        found += filter(None, (name, address))
+    return found
+
+
 def links(text: str) -> set[str]:
     """Return the links of a text without the punctuation that follows them, each as :func:`plain_link`."""
-    found: set[str] = set()
+    return {plain_link(text[start:end]) for start, end in link_places(text)}
+
+
+def link_places(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where the links of a text start and end."""
     lower = text.lower()
-    if any(sign in lower for sign in _SIGNS) or _PORT.search(text):
-        found.update(_LINK.findall(text))
-        found.update(_BARE.findall(_LINK.sub(" ", text)))  # what a link holds is a part of it
-    return {plain_link(each.rstrip(".,;:!?")) for each in found}
+    if not any(sign in lower for sign in _SIGNS) and not _PORT.search(text):
+        return
+    bare = _LINK.sub(lambda found: " " * len(found[0]), text)  # what a link holds is a part of it
+    for found in (*_LINK.finditer(text), *_BARE.finditer(bare)):
+        yield found.start(), found.start() + len(found[0].rstrip(".,;:!?"))
 
 
 def plain_link(link: str) -> str:
@@ -151,7 +203,7 @@ def host_of(link: str) -> str:
 
 def codes(text: str) -> set[str]:
     """Return the codes of a folded text: account numbers, bookings, dates, other words with two digits."""
-    found = {each for each in _CODE.findall(text) if _is_code(each)}
+    found = {each for each in _WORD.findall(text) if _CODE.match(each) and _is_code(each)}
     for each in _GROUPED.findall(text):
         found.add(each.replace(" ", "").replace("-", ""))
     return found
@@ -159,13 +211,15 @@ def codes(text: str) -> set[str]:
 
 @lru_cache(64)
 def codes_in(text: str) -> frozenset[str]:
-    """Return the codes of a text and their parts."""
-    return frozenset(piece for code in codes(folded(text)) for piece in parts(code))
+    """Return the codes of a text, their parts, and what they may be found by; see :func:`found_by`."""
+    plain = folded(text)
+    return frozenset(found_by(plain)).union(piece for code in codes(plain) for piece in parts(code))
 
 
 def parts(code: str) -> Iterator[str]:
-    """Yield the codes that a dashed code is made of, itself included."""
+    """Yield the codes that a dashed code is made of, itself included, and it without its dashes."""
     yield code
+    yield _SIGN.sub("", code)
     pieces = code.split("-")
     if 1 < len(pieces) <= CODE_PARTS:
         for start in range(len(pieces)):
@@ -173,6 +227,19 @@ def parts(code: str) -> Iterator[str]:
                 piece = "-".join(pieces[start:end])
                 if _is_code(piece):
                     yield piece
+
+
+def found_by(text: str) -> set[str]:
+    """Return the codes of a folded text, and others that somebody may read in it.
+
+    Those are its codes without dashes, long numbers in them, and its numbers without signs and blanks.
+    """
+    found = codes(text)
+    for code in tuple(found):
+        found.add(_SIGN.sub("", code))
+        found.update(filter(_is_code, _DIGITS.findall(code)))
+    found.update(filter(_is_code, (_SIGN.sub("", each) for each in _REGROUPED.findall(text))))
+    return found
 
 
 def _is_code(word: str) -> bool:
