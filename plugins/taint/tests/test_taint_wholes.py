@@ -128,6 +128,26 @@ def test_what_only_looks_like_it_asks(tainted: Make, said: str, tool: str, args:
     assert tainted(said).ask(tool, **args).verdict is Verdict.REQUIRE_APPROVAL
 
 
+@pytest.mark.parametrize("first", [{}, {"note": "music"}])
+@pytest.mark.parametrize("then", [{}, {"note": "music"}, {"note": "now"}])
+def test_paying_twice_is_a_repeat_whatever_the_note_says(
+    tainted: Make, first: dict[str, Json], then: dict[str, Json]
+) -> None:
+    made = tainted("Pay Spotify 50 and Netflix 50 now, for music")
+    pay = {"to": "Spotify", "amount": 50}
+    before = made.propose("pay", **pay, **first)
+    assert made.ask("pay", before, **{**pay, **then}).verdict is Verdict.REQUIRE_APPROVAL  # in one step
+    made.did("pay", {**pay, **first}, "paid")
+    assert made.ask("pay", **{**pay, **then}).verdict is Verdict.REQUIRE_APPROVAL
+    assert made.ask("pay", to="Netflix", amount=50, note="music").verdict is Verdict.ALLOW
+
+
+def test_two_messages_to_one_place_are_two(tainted: Make) -> None:
+    made = tainted("Mail bob@x.org hello, then mail him goodbye")
+    made.did("mail", {"to": "bob@x.org", "body": "hello"}, "sent")
+    assert made.ask("mail", to="bob@x.org", body="goodbye").verdict is Verdict.ALLOW
+
+
 @pytest.mark.parametrize("piece", ["a", "1 000 ", "1-", "_", "\u034f", "1 ", "a@b.c,"])
 def test_long_words_and_values_take_no_time_worth_mentioning(piece: str) -> None:
     words = Words(piece * (100_000 // len(piece)))

@@ -86,6 +86,13 @@ def _links(action: Action) -> bool:
     return roles.count(DESTINATION) >= _LINKED and CONTENT not in roles
 
 
+def open_texts(action: Action, args: Json) -> frozenset[str]:
+    """Return in which arguments a call that says how much may differ from one that it repeats: its notes."""
+    named = args if isinstance(args, Mapping) else {}
+    much = any(role == VALUE and is_given(named.get(name)) for name, role in action.roles.items())
+    return frozenset(name for name, role in action.roles.items() if much and role == CONTENT)
+
+
 def of_role(given: Iterable[Argument], *roles: str) -> Sequence[Argument]:
     """Return the arguments that have one of the roles; the role ``""`` is unlabelled."""
     return [each for each in given if each.role in roles]

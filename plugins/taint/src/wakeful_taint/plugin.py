@@ -19,7 +19,7 @@ from wakeful.types import (
     Trust,
     document_marks,
 )
-from wakeful_taint.calls import effect_of
+from wakeful_taint.calls import effect_of, open_texts
 from wakeful_taint.envelope import EXPLAINED, DataEnvelope, named
 from wakeful_taint.neutral import neutral
 from wakeful_taint.repeats import Repeats
@@ -121,7 +121,7 @@ class Taint:
             seen=seen,
             tainted=bool(proposal.provenance and max(each.trust for each in proposal.provenance))
             or any(_tainted(each, index) for each, index in zip(runs, known, strict=True)),
-            repeat=self._repeats.is_one(runs, known, proposal, earlier),
+            repeat=self._repeats.is_one(runs, known, proposal, earlier, open_texts(action, proposal.args)),
             followed=_followed(runs, earlier, catalogue),
             page=_page(seen, action, catalogue),
             elsewhere=_elsewhere(runs, known),

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from attrs import define, field
 
-from wakeful.types import Invocation, Run
+from wakeful.types import Invocation, Run, canonical
 from wakeful_taint.seen import Seen
 from wakeful_taint.texts import normal
 
@@ -51,7 +51,12 @@ class Repeats:
         self._of(run).calls.setdefault(made(proposal), proposal.key)
 
     def is_one(
-        self, runs: Sequence[Run], known: Sequence[Seen], proposal: Invocation, earlier: Sequence[Invocation]
+        self,
+        runs: Sequence[Run],
+        known: Sequence[Seen],
+        proposal: Invocation,
+        earlier: Sequence[Invocation],
+        free: frozenset[str] = frozenset(),
     ) -> bool:
         """Whether a call was made before.
 
@@ -60,6 +65,7 @@ class Repeats:
             known: what their conversations have shown.
             proposal: the call.
             earlier: what its step proposed before it.
+            free: arguments in which a repeat may differ.
         """
         same = made(proposal)
         if any(same in seen.calls for seen in known):
@@ -69,7 +75,23 @@ class Repeats:
         ran = (each for run in runs for each in run.outcomes if each.executed and each.action == same[0])
         if any(normal(json.loads(each.args)) == same[1] for each in ran):
             return True  # as it ran, whatever the model wrote
-        return any(made(each) == same for each in earlier if each.refusal is None)
+        if any(made(each) == same for each in earlier if each.refusal is None):
+            return True
+        core = _without(same[1], free)
+        before = self._before(runs, known, proposal, earlier) if free else ()
+        return any(action == same[0] and _without(args, free) == core for action, args in before)
+
+    def _before(
+        self, runs: Sequence[Run], known: Sequence[Seen], proposal: Invocation, earlier: Sequence[Invocation]
+    ) -> Iterator[Made]:
+        """Yield all calls that were made before a proposal."""
+        for seen in known:
+            yield from seen.calls
+        for run in runs:
+            yield from (call for call, key in self._of(run).calls.items() if key != proposal.key)
+            done = (each for each in run.outcomes if each.executed and each.action == proposal.action)
+            yield from ((each.action, normal(json.loads(each.args))) for each in done)
+        yield from (made(each) for each in earlier if each.refusal is None)
 
     def _of(self, run: Run) -> Below:
         below = self._below.setdefault(run.conversation, Below())
@@ -78,6 +100,14 @@ class Repeats:
             self._below.popitem(last=False)
         below.take(run.beneath)
         return below
+
+
+def _without(args: str, free: frozenset[str]) -> str:
+    """Return arguments as :func:`normal` spells them without some of them."""
+    named = json.loads(args) if free else None
+    if not isinstance(named, Mapping):
+        return args
+    return canonical({name: value for name, value in named.items() if name not in free})
 
 
 def made(call: Invocation) -> Made:

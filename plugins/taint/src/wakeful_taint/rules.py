@@ -32,7 +32,7 @@ class Case:
         words: the user's words.
         seen: what the conversation has shown.
         tainted: whether anything in view is not trusted.
-        repeat: whether the identical call was made before in the conversation.
+        repeat: whether the call was made before in the conversation, however it is spelled.
         followed: links that the run has followed.
         page: address of the page that the action would act on; empty if it acts on none.
         elsewhere: whether a code stood in something else that was shown.
