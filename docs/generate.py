@@ -11,7 +11,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
-from enum import Enum, EnumType
+from enum import Enum
 from pathlib import Path
 from typing import Any, get_args
 
@@ -164,7 +164,7 @@ def _data(*modules: Any) -> list[type]:
 
 
 PROTOCOLS = [cls for cls in _CLASSES if getattr(cls, "_is_protocol", False)]
-ENUMS = [cls for cls in _CLASSES if isinstance(cls, EnumType)]
+ENUMS: list[type[Enum]] = [cls for cls in _CLASSES if issubclass(cls, Enum)]
 ERRORS = [cls for cls in _CLASSES if issubclass(cls, types.WakefulError)]
 EVENTS = [cls for cls in get_args(types.Event) if cls in _CLASSES]
 DATA = [cls for cls in _CLASSES if _is_ours(cls) and cls not in {*PROTOCOLS, *ENUMS, *ERRORS, *EVENTS}]
