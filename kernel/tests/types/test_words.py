@@ -23,7 +23,11 @@ from wakeful.types.words import exact, in_line, spellings, stands_apart
         ("shop.example.co.uk", "shop.example.co", False),
         ("a \u2013 b", "a", True),
         ("a\u2013b", "a", False),
-        ("@a", "a", False),
+        ("@a", "a", True),
+        ("b@a", "a", False),
+        ("../a", "a", False),
+        ("b//a", "b", False),
+        ("b:a", "a", False),
         ("a" + "/" * 99, "a", False),
     ],
 )

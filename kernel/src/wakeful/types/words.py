@@ -7,13 +7,15 @@ import re
 import unicodedata
 from typing import Final
 
-#: As far as it is looked for what a value goes on with.
+#: As far as it is looked beside a value and into its own edges.
 _FAR: Final = 16
-#: What joins the parts of addresses, links, names and numbers; any dash and any hidden sign does as well.
-_JOINS = frozenset("./\\:+&%=#?~\u00b7\u0375\u05f3\u05f4\u30fb")
+_EDGE: Final = 4
+#: What joins the parts of addresses, links, names and numbers; any dash does as well.
+_JOINS = frozenset("./\\:+&=%#?~\u00b7")
+#: At signs, slashes, and what a name may begin behind.
+_AT, _SLASHES, _OPENING = frozenset("@\uff20\ufe6b"), frozenset("/\\"), frozenset(" ([{<,;|")
 #: Signs of a number, marks before its places, and what only separates two numbers.
-_SIGNS, _POINTS, _APART = frozenset("-\u2212"), frozenset(".,\u00b7\u066b\uff0e"), frozenset(" \t\n;|\0")
-_MARKS, _BINDING = frozenset({"Mn", "Mc", "Me"}), frozenset({"Pd", "Pc", "Cf"})
+_SIGNS, _POINTS, _SPACED = frozenset("-\u2212"), frozenset(".,\u00b7\u066b\uff0e"), frozenset(" \t\n;|\0")
 #: A number in groups of three with blanks between: what stands before the last group, a group, one more.
 _BEFORE, _GROUP, _MORE = (
     re.compile(r"(?<!\d)\d{1,3} $"),
@@ -21,6 +23,8 @@ _BEFORE, _GROUP, _MORE = (
     re.compile(r" \d{3}(?!\d)"),
 )
 _LAST = re.compile(r"(?<!\d)\d{1,3}$")
+#: Categories of dashes, and of what joins words as an underscore does.
+_DASHES = frozenset({"Pd", "Pc"})
 _DECIMAL = re.compile(r"([0-9]+)(?:\.([0-9]+))?")
 
 #: What people would take for the end of a line, or not see at all; letters and marks that show nothing.
@@ -65,15 +69,27 @@ def stands_apart(text: str, start: int, end: int) -> bool:
         start: where the value begins.
         end: where it ends; it is not empty.
     """
-    before, after = text[max(0, start - _FAR) : start], text[end : end + _FAR]
-    first, last = text[start], text[end - 1]
-    if first.isdigit() and before and before[-1] in _SIGNS | _POINTS:
+    first, last = text[start : min(end, start + _EDGE)], text[max(start, end - _EDGE) : end]
+    before, after = _visible(text[max(0, start - _FAR) : start]), _visible(text[end : end + _FAR])
+    if first[0].isdigit() and before[-1:] in _POINTS:
         return False
-    if _GROUP.match(text, start, min(end, start + 4)) and _BEFORE.search(before):
+    if _GROUP.match(first) and _BEFORE.search(before):
         return False
-    if _MORE.match(after) and _LAST.search(text[max(start, end - 4) : end]):
+    if _MORE.match(after) and _LAST.search(last):
         return False
-    return not (_goes_on(before[::-1], first) or _goes_on(after, last))
+    before = before[::-1]
+    return not (_begun(before) or _goes_on(before, first[0]) or _goes_on(after, last[-1]))
+
+
+def _visible(text: str) -> str:
+    """Return a text without characters that nobody sees."""
+    return text if text.isascii() else "".join(each for each in text if unicodedata.category(each) != "Cf")
+
+
+def _begun(before: str) -> bool:
+    """Whether what stands before a value, the nearest first, begins a path or an address that it ends."""
+    near, far = before[:1], before[1:2]
+    return bool(far) and far not in _OPENING and (near in _SLASHES or near in _AT)
 
 
 def _goes_on(beside: str, edge: str) -> bool:
@@ -81,20 +97,20 @@ def _goes_on(beside: str, edge: str) -> bool:
     if not beside:
         return False
     near, far = beside[0], beside[1:2]
-    if near == "@" or (edge.isdigit() and near in _SIGNS and not far.isalnum()):
+    if edge.isdigit() and (far.isdigit() or beside.lstrip(".\u2026")[:1].isdigit()):
+        return near not in _SPACED
+    if edge.isdigit() and near in _SIGNS and not far.isalnum():
         return True
-    if edge.isdigit() and far.isdigit():
-        return near not in _APART
     further = next((each for each in beside if not _joins(each)), None)
     return len(beside) == _FAR if further is None else _in_word(further)
 
 
 def _joins(each: str) -> bool:
-    return each in _JOINS or each == "@" or (each != "_" and unicodedata.category(each) in _BINDING)
+    return each in _JOINS or each in _AT or (each != "_" and unicodedata.category(each) in _DASHES)
 
 
 def _in_word(each: str) -> bool:
-    return each.isalnum() or each == "_" or unicodedata.category(each) in _MARKS
+    return each.isalnum() or each == "_" or unicodedata.category(each)[0] == "M"
 
 
 def in_line(text: str) -> str:

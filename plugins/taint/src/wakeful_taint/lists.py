@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from urllib.parse import SplitResult, unquote, urlsplit
 
-from wakeful_taint.texts import exact
+from wakeful.types.words import exact
 
 #: Characters that browsers and parsers read differently; an address with one is in no list.
 _AMBIGUOUS = frozenset("\\\t\r\n \x00")

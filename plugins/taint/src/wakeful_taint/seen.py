@@ -12,7 +12,8 @@ from collections.abc import Mapping, Sequence
 from attrs import define, field, frozen
 
 from wakeful.types import Json, Result, Row, RowKind, Run, Trust, read_json, tool_name
-from wakeful_taint.texts import addresses, codes, folded, host_of, links, normal, parts, plain_link, written
+from wakeful.types.words import written
+from wakeful_taint.texts import addresses, codes, folded, host_of, links, normal, parts, plain_link
 from wakeful_taint.words import APART, Words
 
 #: Conversations whose index is kept; the one that was not asked about longest goes first.

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from wakeful.types import Json, canonical, read_json
+from wakeful.types.words import exact, spellings
 
 #: Characters that a code has at least; shorter ones are found by chance.
 CODE_LENGTH = 5
@@ -78,19 +79,6 @@ def _plain_sign(each: str) -> str:
     return "" if unicodedata.category(each) == "Cf" or each in _HIDDEN else each
 
 
-def written(text: str) -> str:
-    """Return a text as it is written: composed characters, one blank between words."""
-    return " ".join(unicodedata.normalize("NFC", text).split())
-
-
-def exact(text: str) -> str:
-    """Return a text as it is compared with the user's words: as it is written, in one case.
-
-    Nothing else is folded: \u00df and ss, fullwidth letters and hidden characters make other addresses.
-    """
-    return written(text).lower()
-
-
 def leaves(value: Json) -> Iterator[str]:
     """Yield the texts of a JSON value: its scalars, and the names of nested objects, which carry data too."""
     if isinstance(value, Mapping):
@@ -114,16 +102,6 @@ def is_given(value: Json) -> bool:
 def is_number(text: str) -> bool:
     """Whether a value is a plain decimal."""
     return _DECIMAL.fullmatch(text) is not None
-
-
-def spellings(text: str) -> tuple[str, ...]:
-    """Return how people write a value: a number also with zeros to two places, and without; never rounded."""
-    found = _DECIMAL.fullmatch(text)
-    if not found:
-        return (text,)
-    whole, places = found[1], (found[2] or "").rstrip("0")
-    short = f"{whole}.{places}" if places else whole
-    return (text, short, f"{whole}.{places:0<2}")
 
 
 def addresses(text: str) -> set[str]:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from bisect import bisect_left
 from collections.abc import Iterator
 
 from attrs import field, frozen
 
+from wakeful.types.words import exact, spellings, stands_apart, written
 from wakeful_taint.numbers import account, accounts, amounts, plain_number
 from wakeful_taint.texts import (
     address_places,
     addresses,
     codes_in,
-    exact,
     folded,
     found_by,
     host_of,
@@ -23,29 +21,12 @@ from wakeful_taint.texts import (
     links,
     plain_link,
     recipients,
-    spellings,
-    written,
 )
 
 #: What stands between two messages of the user; no value holds it.
 APART = "\n\0\n"
-#: Characters that make one name of what stands around them.
-_BINDERS = frozenset("./\\+&=%#?~")
-#: At signs, slashes, and what a name may begin behind.
-_AT, _SLASHES, _OPENING = frozenset("@\uff20\ufe6b"), frozenset("/\\"), frozenset(" ([{<,;|")
-#: Signs of a number, marks before its places, and what only separates two numbers.
-_SIGNS, _POINTS, _SPACED = frozenset("-\u2212"), frozenset(".,\u00b7\u066b\uff0e"), frozenset(" \n;|")
-#: A number in groups of three with blanks between: what stands before the last group, a group, one more.
-_BEFORE, _GROUP, _MORE = (
-    re.compile(r"(?<!\d)\d{1,3} $"),
-    re.compile(r"\d{3}(?!\d)"),
-    re.compile(r" \d{3}(?!\d)"),
-)
-_LAST = re.compile(r"(?<!\d)\d{1,3}$")
 #: Characters that are compared in search of one value, a place counting as some; then it is not found.
 WORK, PLACE = 5_000_000, 50
-#: Characters beside a value that are looked at, and of its own edges.
-_FAR, _EDGE = 16, 4
 
 
 @frozen
@@ -148,7 +129,7 @@ class Words:
             if start < 0:
                 return
             end = start + len(value)
-            if not self._cuts(start) and not self._cuts(end) and _is_apart(text, start, end):
+            if not self._cuts(start) and not self._cuts(end) and stands_apart(text, start, end):
                 yield start
 
     def _cuts(self, place: int) -> bool:
@@ -169,45 +150,3 @@ class Words:
     def foreign_codes(self, text: str) -> set[str]:
         """Return codes of a folded text that the user did not say."""
         return found_by(text) - self._codes
-
-
-def _is_apart(text: str, start: int, end: int) -> bool:
-    """Whether what stands there is a word, name or number of its own, and no part of a longer one.
-
-    The parts of an address, of a file's name, of a hyphenated name and of a number are other things than the
-    whole: 50 does not stand in 50.25, 1,050, 50 000 or -50, nor shop.example.co in shop.example.co.uk.
-    """
-    first, last = text[start : min(end, start + _EDGE)], text[max(start, end - _EDGE) : end]
-    before, after = _visible(text[max(0, start - _FAR) : start]), _visible(text[end : end + _FAR])
-    if first[0].isdigit() and before[-1:] in _POINTS:
-        return False
-    if _GROUP.match(first) and _BEFORE.search(before):
-        return False
-    if _MORE.match(after) and _LAST.search(last):
-        return False
-    return not (_begun(before[::-1]) or _bound(before[::-1], first[0]) or _bound(after, last[-1]))
-
-
-def _visible(text: str) -> str:
-    """Return a text without characters that nobody sees."""
-    return text if text.isascii() else "".join(each for each in text if unicodedata.category(each) != "Cf")
-
-
-def _begun(before: str) -> bool:
-    """Whether what stands before a value, the nearest first, begins a path or an address that it ends."""
-    near, far = before[:1], before[1:2]
-    return bool(far) and far not in _OPENING and (near in _SLASHES or near in _AT)
-
-
-def _bound(beside: str, edge: str) -> bool:
-    """Whether a character and what stands beside it, the nearest first, belong together."""
-    if not beside:
-        return False
-    near, far = beside[0], beside[1:2]
-    if near.isalnum() or near == "_" or unicodedata.category(near)[0] == "M":
-        return True
-    if edge.isdigit() and (far.isdigit() or beside.lstrip(".\u2026")[:1].isdigit()):
-        return near not in _SPACED
-    if not far.isalnum():
-        return edge.isdigit() and near in _SIGNS
-    return near in _BINDERS or near in _AT or unicodedata.category(near) in {"Pd", "Pc"}
