@@ -12,7 +12,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from plugins.replay.tests.sessions import FIRST, LAST, record
-from wakeful.types import Call, ModelError, Opaque, Reply, Request, Result, Stop, Text, TextDelta, Tool, Usage
+from wakeful.types import (
+    Call,
+    ConfigError,
+    ModelError,
+    Opaque,
+    Reply,
+    Request,
+    Result,
+    Stop,
+    Text,
+    TextDelta,
+    Tool,
+    Trust,
+    Usage,
+)
 
 
 async def test_a_recorded_session_plays_again_in_a_new_process(bench: Any, ask: Any, upstream: Any) -> None:
@@ -50,6 +64,20 @@ async def test_the_model_that_is_recorded_is_asked_under_its_own_name(
     request = ask("hi")
     await bench.bind("s.jsonl", source).complete(request, "c")
     assert source.asked == [evolve(request, model="elsewhere:big")]
+
+
+async def test_what_a_provider_looked_up_is_as_little_trusted_when_it_plays_again(
+    bench: Any, ask: Any, upstream: Any
+) -> None:
+    first = ask("hi")
+    found = evolve(FIRST, trust=Trust.UNTRUSTED, source="elsewhere:web_search")
+    assert await bench.bind("s.jsonl", upstream(found)).complete(first, "c") == found
+    assert await bench.bind("s.jsonl").complete(first, "c") == found
+
+    file = bench.kit.folder / "s.jsonl"
+    file.write_text(file.read_text("utf-8").replace('"untrusted"', '"untrsted"'), "utf-8")
+    with pytest.raises(ConfigError, match="trust 'untrsted' is not known; did you mean 'untrusted'"):
+        bench.bind("s.jsonl")
 
 
 async def test_a_cassette_can_be_renamed(bench: Any, ask: Any, upstream: Any) -> None:

@@ -58,8 +58,7 @@ class Say:
     def reply(self, number: int, provider: str = PROVIDER) -> Reply:
         """Return the reply; the ids of its calls follow from its number, from 1."""
         if self.items is not None:
-            stop = self.stop or Stop.END
-            return Reply(self.items, self.usage, stop, trust=self.trust, source=self.source)
+            return self._reply(self.items, Stop.END)
         items: list[Item] = []
         if self.thinking:
             items.append(Opaque(provider, {"type": "thinking", "thinking": self.thinking}))
@@ -67,7 +66,10 @@ class Say:
             items.append(Text("assistant", self.text))
         for place, (tool, args) in enumerate(self.calls, 1):
             items.append(Call(f"call_{number}_{place}", tool, args))
-        return Reply(tuple(items), self.usage, self.stop or (Stop.CALLS if self.calls else Stop.END))
+        return self._reply(tuple(items), Stop.CALLS if self.calls else Stop.END)
+
+    def _reply(self, items: tuple[Item, ...], stop: Stop) -> Reply:
+        return Reply(items, self.usage, self.stop or stop, trust=self.trust, source=self.source)
 
 
 def say(

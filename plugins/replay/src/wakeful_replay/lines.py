@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from attrs import asdict, fields_dict, frozen
 
-from wakeful.types import Call, Item, Json, Profile, Stop, Text, Usage, dump_item, load_item, nearest
+from wakeful.types import Call, Item, Json, Profile, Stop, Text, Trust, Usage, dump_item, load_item, nearest
 from wakeful_replay.checks import shown, strict_json, wrong
 from wakeful_replay.reduced import Part, Reduced
 
@@ -31,6 +31,8 @@ _RECORDED = {
     "request": "an object",
     **_REPLY,
     "items": "a list",
+    "trust": "a string",
+    "source": "a string",
     "seconds": "a number from 0",
 }
 _CALL = {"tool": "a string", "args": "an object or a string"}
@@ -53,6 +55,7 @@ _BY_TYPE = {
 }
 _PROFILE = {name: _BY_TYPE.get(str(field.type), "any value") for name, field in fields_dict(Profile).items()}
 _STOPS = [stop.value for stop in Stop]
+_TRUST = {each.label: each for each in Trust}
 #: Tags of the items a model can answer with, and how many strings follow the tag.
 _ITEMS = {"text": ("role", "text"), "call": ("id", "tool", "args"), "opaque": ("provider",)}
 
@@ -86,6 +89,7 @@ class Line:
         number: number of the line in its file, from 1.
         text, thinking, calls, stop, usage: as the script format has them; None = not given.
         items: the reply's exact items, where the script format cannot say them.
+        trust, source: how far what its provider looked up may be believed, and what that was.
         fingerprint, request, seconds: of the recorded request; empty in a script.
     """
 
@@ -96,6 +100,8 @@ class Line:
     stop: Stop | None = None
     usage: Usage | None = None
     items: tuple[Item, ...] | None = None
+    trust: Trust = Trust.TRUSTED
+    source: str = ""
     fingerprint: str = ""
     request: Reduced = Reduced()
     seconds: float = 0.0
@@ -116,6 +122,9 @@ def check_line(value: Json, *, recorded: bool) -> list[str]:
     if isinstance(stop, str) and stop not in _STOPS:
         found.append(f"stop {stop!r} is not known{nearest(stop, _STOPS)}")
     if recorded:
+        trust = value.get("trust")
+        if isinstance(trust, str) and trust not in _TRUST:
+            found.append(f"trust {trust!r} is not known{nearest(trust, _TRUST)}")
         found += _each(value, "items", _item_problems)
         request = value.get("request")
         if isinstance(request, dict):
@@ -163,6 +172,8 @@ def load_line(value: Mapping[str, Json], number: int, earlier: Mapping[str, Line
         Stop(value["stop"]) if "stop" in value else None,
         Usage(**value["usage"]) if "usage" in value else None,
         tuple(load_item(item) for item in value["items"]) if "items" in value else None,
+        _TRUST[value.get("trust", Trust.TRUSTED.label)],
+        value.get("source", ""),
         value.get("fingerprint", ""),
         _load_request(value.get("request", {}), earlier),
         value.get("seconds", 0.0),
@@ -195,6 +206,8 @@ def dump_line(line: Line, base: Line | None) -> Json:
         # Only what says something: a zero, an unknown cost and the usual "reported" go without saying.
         silent = {"cost": None, "reported": True}
         value["usage"] = {key: item for key, item in usage.items() if item != silent.get(key, 0)}
+    if line.trust is not Trust.TRUSTED:
+        value |= {"trust": line.trust.label, "source": line.source}
     value["seconds"] = line.seconds
     return value
 

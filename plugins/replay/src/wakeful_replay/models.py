@@ -166,7 +166,8 @@ class CassetteModel:
         usage = reply.usage
         if usage.cost is not None and not (isfinite(usage.cost) and usage.cost >= 0):
             usage = evolve(usage, cost=None)
-        line = evolve(line, stop=reply.stop, usage=usage)
+        source = self._secrets.scrub(reply.source)
+        line = evolve(line, stop=reply.stop, usage=usage, trust=reply.trust, source=source)
         written = as_written(items)
         if written is None:
             return evolve(line, items=items)

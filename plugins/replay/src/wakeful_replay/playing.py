@@ -93,7 +93,8 @@ async def play(line: Line, request: Request, number: int, emit: Emit | None, *, 
                 await _stream(str(_own(item).get("thinking", "")), emit, thinking=True)
             elif isinstance(item, Text):
                 await _stream(item.text, emit, thinking=False)
-    return Reply(items, line.usage or _estimate(request, line), stop_of(line))
+    usage = line.usage or _estimate(request, line)
+    return Reply(items, usage, stop_of(line), trust=line.trust, source=line.source)
 
 
 def _number_of(item: Item) -> int:
