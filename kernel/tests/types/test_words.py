@@ -27,7 +27,9 @@ from wakeful.types.words import exact, in_line, spellings, stands_apart
         ("b@a", "a", False),
         ("../a", "a", False),
         ("b//a", "b", False),
-        ("b:a", "a", False),
+        ("b:a", "a", True),
+        ("50:60", "50", False),
+        ("\u2764\ufe0fa", "a", True),
         ("a" + "/" * 99, "a", False),
     ],
 )

@@ -85,19 +85,14 @@ def test_the_ends_of_a_range_are_no_amounts(tainted: Make, said: str) -> None:
 @pytest.mark.parametrize(
     ("said", "tool", "args"),
     [
-        ("Pay Spotify 1,500.00", "pay", {"to": "Spotify", "amount": 1500}),
-        ("Zahle Spotify 1.500,00 \u20ac", "pay", {"to": "Spotify", "amount": 1500}),
-        ("Zahle Spotify 49,90 Euro.", "pay", {"to": "Spotify", "amount": 49.9}),
-        ("Pay Spotify CHF 1'250.50", "pay", {"to": "Spotify", "amount": 1250.5}),
-        ("Payez Spotify 1\u202f250,50 \u20ac", "pay", {"to": "Spotify", "amount": "1250.50"}),
-        ("Pay Spotify 1,500,000 yen", "pay", {"to": "Spotify", "amount": 1500000}),
-        ("Pay DE89 3704 0044 0532 0130 00: 50", "pay", {"to": "DE89370400440532013000", "amount": 50}),
-        ("Pay GB29NWBK60161331926819 50", "pay", {"to": "gb29 nwbk 6016 1331 9268 19", "amount": 50}),
-        ("Text +49 (170) 123-4567: hi", "mail", {"to": "+491701234567", "body": "hi"}),
+        ("Zahle AT611904300234573201 50 Euro", "pay", {"to": "AT611904300234573201", "amount": 50}),
+        ("Pay DE89 3704 0044 0532 0130 00: 50", "pay", {"to": "DE89 3704 0044 0532 0130 00", "amount": 50}),
+        ("Send +41791234567 50 francs", "pay", {"to": "+41791234567", "amount": 50}),
         ("Message @bob: hi", "mail", {"to": "bob", "body": "hi"}),
-        ("Mail bob@x.org and ann@y.org: hi", "mail", {"to": "bob@x.org, ann@y.org", "body": "hi"}),
-        ("Mail Bob (bob@x.org): hi", "mail", {"to": "Bob <bob@x.org>", "body": "hi"}),
-        ("Open docs.example.com.", "fetch_page", {"url": "https://docs.example.com/"}),
+        ("to:bob hi", "mail", {"to": "bob", "body": "hi"}),
+        ("\u2764\ufe0fBob: hi", "mail", {"to": "Bob", "body": "hi"}),
+        ("get('https://x.org/v1').json()", "fetch_page", {"url": "https://x.org/v1"}),
+        ('get("https://x.org").json()', "fetch_page", {"url": "https://x.org"}),
     ],
 )
 def test_what_the_user_said_in_full_asks_nobody(
@@ -110,22 +105,27 @@ def test_what_the_user_said_in_full_asks_nobody(
     ("said", "tool", "args"),
     [
         ("Pay Spotify 1,500", "pay", {"to": "Spotify", "amount": 1500}),  # in some countries this is 1.5
-        ("Pay Spotify 1,500", "pay", {"to": "Spotify", "amount": 1.5}),
-        ("Pay Spotify -1,500.00", "pay", {"to": "Spotify", "amount": 1500}),
-        ("Pay Spotify 2 1 500", "pay", {"to": "Spotify", "amount": 1500}),
-        ("Pay Spotify 1,500.00.5", "pay", {"to": "Spotify", "amount": 1500}),
+        ("Pay Spotify 12,50-15,00", "pay", {"to": "Spotify", "amount": 12.5}),
+        ("Pay invoice 12 to Spotify\n500", "pay", {"to": "Spotify", "amount": 12500}),
+        (
+            "Pay, see https://x.org/?iban=AT611904300234573201",
+            "pay",
+            {"to": "AT611904300234573201"},
+        ),
         ("Mail bob@x.org: hi", "mail", {"to": "Eve <bob@x.org>", "body": "hi"}),
         ("Mail bob@x.org: hi", "mail", {"to": "bob@x.org, eve@y.org", "body": "hi"}),
-        ("Mail Bob (bob@x.org): hi", "mail", {"to": "Bob <bob@x.org>\n", "body": "hi"}),
-        ("Mail Bob (bob@x.org): hi", "mail", {"to": "Bob <bob@x.org> <eve@y.org>", "body": "hi"}),
-        ("Open docs.example.com", "fetch_page", {"url": "https://docs.example.com/?d=hi"}),
-        ("Open docs.example.com", "fetch_page", {"url": "ftp://docs.example.com"}),
-        ("Open docs.example.com", "fetch_page", {"url": "https://docs.example.com:8080"}),
-        ("Open docs.example.com", "fetch_page", {"url": "https://docs@docs.example.com"}),
+        ("Summarise notes.md", "fetch_page", {"url": "https://notes.md"}),
+        ("Ask bob", "fetch_page", {"url": "http://bob"}),
     ],
 )
 def test_what_only_looks_like_it_asks(tainted: Make, said: str, tool: str, args: dict[str, Json]) -> None:
     assert tainted(said).ask(tool, **args).verdict is Verdict.REQUIRE_APPROVAL
+
+
+def test_another_spelling_of_a_name_is_a_repeat(tainted: Make) -> None:
+    made = tainted("Pay @bob 50 for music")
+    made.did("pay", {"to": "bob", "amount": 50}, "paid")
+    assert made.ask("pay", to="@bob", amount=50, note="music").verdict is Verdict.REQUIRE_APPROVAL
 
 
 @pytest.mark.parametrize("first", [{}, {"note": "music"}])
@@ -146,6 +146,15 @@ def test_two_messages_to_one_place_are_two(tainted: Make) -> None:
     made = tainted("Mail bob@x.org hello, then mail him goodbye")
     made.did("mail", {"to": "bob@x.org", "body": "hello"}, "sent")
     assert made.ask("mail", to="bob@x.org", body="goodbye").verdict is Verdict.ALLOW
+
+
+@pytest.mark.parametrize("tail", ["", "1a", "ms"])
+@pytest.mark.parametrize("piece", ["1 ", "1,000 ", "%26", "9/8"])
+def test_long_rows_of_numbers_take_no_time_worth_mentioning(tainted: Make, piece: str, tail: str) -> None:
+    text = piece * (50_000 // len(piece)) + tail
+    began = time.process_time()
+    tainted(f"mail bob@x.org {text}", text).ask("mail", to="bob@x.org", body=text)
+    assert time.process_time() - began < 5  # it took minutes where each digit began a search to the end
 
 
 @pytest.mark.parametrize("piece", ["a", "1 000 ", "1-", "_", "\u034f", "1 ", "a@b.c,"])

@@ -11,7 +11,7 @@ from typing import Final
 _FAR: Final = 16
 _EDGE: Final = 4
 #: What joins the parts of addresses, links, names and numbers; any dash does as well.
-_JOINS = frozenset("./\\:+&=%#?~\u00b7")
+_JOINS = frozenset("./\\+&=%#?~\u00b7")
 #: At signs, slashes, and what a name may begin behind.
 _AT, _SLASHES, _OPENING = frozenset("@\uff20\ufe6b"), frozenset("/\\"), frozenset(" ([{<,;|")
 #: Signs of a number, marks before its places, and what only separates two numbers.
@@ -83,7 +83,7 @@ def stands_apart(text: str, start: int, end: int) -> bool:
 
 def _visible(text: str) -> str:
     """Return a text without characters that nobody sees."""
-    return text if text.isascii() else "".join(each for each in text if unicodedata.category(each) != "Cf")
+    return text if text.isascii() else "".join(each for each in text if not hidden(each))
 
 
 def _begun(before: str) -> bool:

@@ -21,6 +21,8 @@ _BEYOND = re.compile(
     "|share|sharing|unshare|grant|revoke|invite|access|permission|acl|collaborator)s?"
 )
 _HUMP, _NO_LETTER = re.compile(r"(?<=[a-z0-9])(?=[A-Z])"), re.compile(r"[\W_]+")
+#: A number with something around it, as a currency; no time, which has a colon, and no date.
+_AMOUNT = re.compile(r"[^\d:]*\d[\d.,'\s]*[^\d:]*")
 #: Destinations of a write that only links one of them to the other, such as a person to a group.
 _LINKED = 2
 
@@ -89,8 +91,13 @@ def _links(action: Action) -> bool:
 def open_texts(action: Action, args: Json) -> frozenset[str]:
     """Return in which arguments a call that says how much may differ from one that it repeats: its notes."""
     named = args if isinstance(args, Mapping) else {}
-    much = any(role == VALUE and is_given(named.get(name)) for name, role in action.roles.items())
+    much = any(role == VALUE and _is_amount(named.get(name)) for name, role in action.roles.items())
     return frozenset(name for name, role in action.roles.items() if much and role == CONTENT)
+
+
+def _is_amount(value: Json) -> bool:
+    """Whether a value says how much; a time, a name and an answer to yes or no do not."""
+    return not isinstance(value, bool) and _AMOUNT.fullmatch(str(value)) is not None
 
 
 def of_role(given: Iterable[Argument], *roles: str) -> Sequence[Argument]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
 from wakeful.types import Json, canonical, read_json
@@ -18,10 +18,11 @@ CODE_PARTS = 8
 
 # Every pattern starts where its run of characters starts and gives nothing back: no text makes it slow.
 _MAIL = re.compile(r"(?<![\w.+-])[\w.+-]++@[\w-]++(?:\.[\w-]++)+")
-# A quote or bracket ends a link, unless a host goes on behind it: hosts may hold most of them.
+# A quote or bracket ends a link, unless its host goes on behind it: hosts may hold most of them.
 _LINK = re.compile(
-    r"(?<![\w+-])(?:[a-z][a-z0-9+]*+://|(?:https?|ftp):|www\.)"
-    r"(?:[^\s'\"<>)\]}|]|['\")}]++(?=[\w-]{0,63}\.\w))++",
+    r"(?<![\w+-])(?:[a-z][a-z0-9+]*+://|(?:https?|ftp):|www\.)(?=[^\s'\"<>)\]}|])"
+    r"(?:[^\s'\"<>)\]}|/\\?#]|['\")}]++(?=[\w-]{0,63}+(?:\.[\w-]++)++(?![(\w])))*+"
+    r"(?:[/\\?#][^\s'\"<>)\]}|]*+)?",
     re.IGNORECASE,
 )
 # A host after two slashes, or one that something follows, as a path, a query or a port: names of files and of
@@ -41,11 +42,16 @@ _HOST = re.compile(r"(?:[A-Za-z][\w+.-]*://)?[^/?#]*")
 _AROUND = " \"'`,;."
 _TWO_DIGITS = re.compile(r"\d\D*\d")
 # Digits with one sign or blank between, and what may stand between the characters of a code.
-_REGROUPED, _SIGN = re.compile(r"(?<!\w)\d(?:[\W_]?\d)++(?!\w)"), re.compile(r"[\W_]+")
+_REGROUPED, _SIGN = re.compile(r"(?<!\w)(?<!\d[\W_])\d(?:[\W_]?\d)++"), re.compile(r"[\W_]+")
 _DIGITS = re.compile(r"\d+")
 _DECIMAL = re.compile(r"([0-9]+)(?:\.([0-9]+))?")
-# What separates recipients, and one with a name.
-_NEXT, _NAMED = re.compile(r"[,;]"), re.compile(r"([\w .'-]+)<([^<>\s]+)>")
+# An account or card number in groups of four with signs between, and a telephone number with its country. The
+# digits of one that is written without signs are apart from nothing anyway.
+_ACCOUNT = re.compile(
+    r"(?<![\w-])(?:(?:[a-z]{2}\d\d(?:[ -][a-z]{4})?(?:[ -](?=[a-z]*\d)[a-z\d]{4}){2,7}+"
+    r"|\d{4}(?:[ -]\d{4}){3,7}+)(?:[ -]\d{1,4})?"
+    r"|\+\d{1,4}+(?:[ ()./-]{1,2}\d{1,9}+){1,8})(?!\w)"
+)
 #: Wrappers of an address, which are not its first characters although mail allows them there.
 _WRAPPERS = "'*_`~"
 #: What mail and domain names may hold besides letters and digits, and what only joins letters of a name.
@@ -99,11 +105,6 @@ def is_given(value: Json) -> bool:
     return value is not None and value not in ("", [], {}, ())
 
 
-def is_number(text: str) -> bool:
-    """Whether a value is a plain decimal."""
-    return _DECIMAL.fullmatch(text) is not None
-
-
 def addresses(text: str) -> set[str]:
     """Return the mail addresses of a text in one case, each with all that belongs to it."""
     return {text[start:end] for start, end in address_places(text)}
@@ -135,18 +136,10 @@ def _belongs(each: str, signs: frozenset[str]) -> bool:
     )
 
 
-def recipients(text: str) -> Sequence[str]:
-    """Return the addresses of a line of several, or of one with a name, and the names; else nothing."""
-    found: list[str] = []
-    if "@" not in text or not set(",;<") & set(text) or not text.isprintable():
-        return found
-    for part in _NEXT.split(text):
-        named = _NAMED.fullmatch(part.strip(" "))
-        name, address = (named[1].strip(" "), named[2]) if named else ("", part.strip(" "))
-        if addresses(exact(address)) != {exact(address)}:
-            return []
-        found += filter(None, (name, address))
-    return found
+def account_places(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where account, card and telephone numbers in groups stand in a text in lower case."""
+    for found in _ACCOUNT.finditer(text):
+        yield found.span()
 
 
 def links(text: str) -> set[str]:
@@ -246,6 +239,7 @@ def _plain(value: Json) -> Json:
         items = list({canonical(each): each for each in map(_plain, value)}.values())
         return items[0] if len(items) == 1 else items
     text = folded(json.dumps(value) if isinstance(value, bool) else str(value)).strip(_AROUND)
+    text = text.removeprefix("@")
     sign, number = ("-", text[1:]) if text.startswith("-") else ("", text)
     return sign + min(spellings(number), key=len)
 

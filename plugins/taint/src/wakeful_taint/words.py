@@ -8,19 +8,16 @@ from collections.abc import Iterator
 from attrs import field, frozen
 
 from wakeful.types.words import exact, spellings, stands_apart, written
-from wakeful_taint.numbers import account, accounts, amounts, plain_number
 from wakeful_taint.texts import (
+    account_places,
     address_places,
     addresses,
     codes_in,
     folded,
     found_by,
-    host_of,
-    is_number,
     link_places,
     links,
     plain_link,
-    recipients,
 )
 
 #: What stands between two messages of the user; no value holds it.
@@ -43,8 +40,6 @@ class Words:
     _links: set[str] = field(init=False)
     _folded: set[str] = field(init=False)
     _codes: frozenset[str] = field(init=False)
-    _amounts: set[str] = field(init=False)
-    _accounts: set[str] = field(init=False)
     _whole: tuple[list[int], list[int]] = field(init=False)
     _known: dict[str, bool] = field(init=False, factory=dict)
 
@@ -69,22 +64,13 @@ class Words:
     def _find_codes(self) -> frozenset[str]:
         return codes_in(self.text)
 
-    @_amounts.default
-    def _find_amounts(self) -> set[str]:
-        return amounts(self._text)
-
-    @_accounts.default
-    def _find_accounts(self) -> set[str]:
-        return {account(found[0]) for found in accounts(self._text)}
-
     @_whole.default
     def _find_whole(self) -> tuple[list[int], list[int]]:
         """Return where addresses, links and account numbers start and end, those that overlap as one."""
         starts: list[int] = []
         ends: list[int] = []
         text = self._text
-        numbers = (found.span() for found in accounts(text))
-        for start, end in sorted((*address_places(text), *link_places(text), *numbers)):
+        for start, end in sorted((*address_places(text), *link_places(text), *account_places(text))):
             if ends and start < ends[-1]:
                 ends[-1] = max(end, ends[-1])
             else:
@@ -96,11 +82,8 @@ class Words:
         """Whether a value stands in the words, as a word of its own; addresses and links as a whole."""
         known = self._known.get(value)
         if known is None:
-            known = self._known[value] = any(map(self._has, spellings(value))) or self._has_amount(value)
+            known = self._known[value] = any(map(self._has, spellings(value)))
         return known
-
-    def _has_amount(self, value: str) -> bool:
-        return is_number(value) and plain_number(value) in self._amounts
 
     def _has(self, value: str) -> bool:
         said = exact(value)
@@ -108,18 +91,9 @@ class Words:
             return False
         if addresses(said) == {said}:
             return said in self._addresses
-        several = recipients(value)
-        if several:
-            return all(map(self.have, several))
-        number = account(said)
-        if number:
-            return number in self._accounts
         link = plain_link(written(value))
-        if link in self._links:
-            return True
         if link in links(written(value)):
-            # A host that was named without a scheme is the same page.
-            return link == host_of(link) and any(True for _ in self._places(exact(link)))
+            return link in self._links
         return any(True for _ in self._places(said))
 
     def _places(self, value: str) -> Iterator[int]:
