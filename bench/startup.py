@@ -18,8 +18,9 @@ import time
 from pathlib import Path
 
 BARE = "python -c pass"
-#: Milliseconds that each command may add to the bare interpreter.
-ALLOWED = {"import wakeful": 120.0, "wakeful --help": 250.0}
+#: Milliseconds that each command may add to the bare interpreter, where that starts in so many milliseconds;
+#: on a slower machine, or at a slower moment of one, as much more as the bare interpreter takes longer.
+ALLOWED, BARE_MS = {"import wakeful": 120.0, "wakeful --help": 250.0}, 17.0
 
 
 def commands() -> dict[str, list[str]]:
@@ -65,15 +66,17 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="fail if a command adds more than it may")
     options = parser.parse_args()
     found = measure(options.runs)
+    slower = max(1.0, found[BARE]["median_ms"] / BARE_MS)
+    most = {name: ms * slower for name, ms in ALLOWED.items()}
     if options.json:
         print(json.dumps(found, indent=2))
     else:
         print(f"{'command':<16}{'median':>10}{'added':>10}{'ratio':>8}{'allowed':>10}")
         for name, row in found.items():
-            allowed = f"{ALLOWED[name]:.0f} ms" if name in ALLOWED else ""
+            allowed = f"{most[name]:.0f} ms" if name in most else ""
             figures = f"{row['median_ms']:>7.1f} ms{row['added_ms']:>7.1f} ms{row['ratio']:>8.2f}"
             print(f"{name:<16}{figures}{allowed:>10}")
-    slow = [name for name, most in ALLOWED.items() if found[name]["added_ms"] > most]
+    slow = [name for name, ms in most.items() if found[name]["added_ms"] > ms]
     if options.check and slow:
         print(f"too slow: {', '.join(slow)}", file=sys.stderr)
         return 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import time
+from collections.abc import Callable
 
 import pytest
 
@@ -47,18 +48,26 @@ def test_the_same_names_in_another_order_give_the_same() -> None:
     assert near("ordre", NAMES) == near("ordre", reversed(NAMES))
 
 
-def test_a_thousand_names_take_less_than_two_milliseconds() -> None:
+def test_a_thousand_names_take_little_longer_than_splitting_them() -> None:
     chance = random.Random(1)  # noqa: S311  (names, not secrets)
     words = ["get", "list", "create", "update", "delete", "send", "customer", "order", "report", "user"]
     names = [f"{'_'.join(chance.choices(words, k=chance.randint(2, 5)))}{i}" for i in range(1000)]
-    near("warm up", names)
 
-    def once() -> float:
+    def took(work: Callable[[], object]) -> float:
         began = time.process_time()
-        near("customer-send", names)
+        work()
         return time.process_time() - began
 
-    assert min(once() for _ in range(20)) < 0.002
+    # In turns, so that a slow moment of the machine hits both; some 4 times as long, and 2 ms where that takes .4.
+    both = [
+        (
+            took(lambda: near("customer-send", names)),
+            took(lambda: [name.casefold().split("_") for name in names]),
+        )
+        for _ in range(20)
+    ]
+    comparing, splitting = map(min, zip(*both, strict=True))
+    assert comparing < 10 * splitting
 
 
 def test_one_suggested_value_is_no_list_of_letters() -> None:
