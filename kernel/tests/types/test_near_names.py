@@ -58,7 +58,7 @@ def test_a_thousand_names_take_little_longer_than_splitting_them() -> None:
         work()
         return time.process_time() - began
 
-    # In turns, so that a slow moment of the machine hits both; some 4 times as long, and 2 ms where that takes .4.
+    # In turns, so that a slow moment of the machine hits both; it takes some 4 times as long.
     both = [
         (
             took(lambda: near("customer-send", names)),

@@ -236,6 +236,10 @@ def test_other_models_markers_are_broken_too(text: str) -> None:
         r'{"note": "line\nnext \"quoted\" \u00e9", "path": "C:\\Users\\new\\101"}',
         r"\frac{1}{2} \textbf{bold} \nabla \xi_{10}",
         "| untrusted | mails |\n|---|---|\n| data | 1 |\n[data](https://a.example/x%20y?q=1&amp;r=2)",
+        "C:\\srv\\runtime\\state\\db.sqlite | runtime | state | runtime * state",
+        "calls[tool_call], x in row[tool_results]: [tool results](https://a.example) [available tools]",
+        "vector<ToolOutput> Result<ToolResponse, E> Vec<Invoke> <Invoke-Command> i < toolResponses.length",
+        "F# <y|>, cmd <name|>, a<|b>, List<|x|",
         "Zażółć gęślą jaźń, Ελλάδα, Їжак \u0422. Петров, Բարեւ, שלום, سلام ۱۲۳, 👩\u200d👩\u200d👧 🇺🇸 🅰",
     ],
 )

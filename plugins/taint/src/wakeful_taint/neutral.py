@@ -23,15 +23,17 @@ _Kinds = list[list[str]]
 #: Letters and the digits that are written for them.
 _ALIKE: Final = {"o": "[o0]", "e": "[e3]", "a": "[a4]", "s": "[s5]", "t": "[t7]"}
 #: What may stand between the letters of a name: of the envelope's, which no other text has, whatever is no
-#: letter; of the other's, which is two ordinary words, blanks and what Markdown and escapes leave. In both I
-#: and L, which strokes and digits may stand for, so that they are not looked for.
+#: letter; of the other's, which is two ordinary words, blanks and what Markdown leaves. Strokes may
+#: stand for I and L, so that these are not looked for.
 _NO_LETTER: Final = r"[^02-9a-hjkm-z\xaa\xb5\xb7\xba\xc0-\xd6\xd8-\xf6\xf8-\xff]*+"
-_GAPS: Final = {squeeze(TAG): _NO_LETTER, "runtimestate": r"[\s_\\*`~il1|-]*+"}
+_BLANKS: Final = r"(?:[\s_`~-]|\\[_-]|(?<!\s)\*(?!\s))*+"
+_GAPS: Final = {squeeze(TAG): _NO_LETTER, "runtimestate": _BLANKS}
 
 
 def _named(name: str, gap: str) -> str:
     """Return the pattern of a name, however its letters are set apart."""
-    return f"{name[0]}(?={gap}{gap.join(_ALIKE.get(each, each) for each in letters(name)[1:])})"
+    read = [_ALIKE.get(each, "[il1|]*+" if each in "il" else each) for each in name]
+    return f"{name[0]}(?={gap}{gap.join(read[1:])})"
 
 
 _NAMES: Final = [_named(name, gap) for name, gap in _GAPS.items()]
@@ -42,6 +44,8 @@ _SLASH: Final = r"(?:\\*+/)?"
 #: A name in a namespace.
 _SPACE: Final = r"(?:[a-z]{1,20}:)?"
 _ROLES: Final = "human|assistant|system|user|developer|tool|model"
+#: What stands in special tokens with a stroke on one side.
+_ONE_SIDED: Final = "(?:(?:start|end)_of_)?(?:turn|channel|message|tool[a-z_]*+)"
 #: A turn's label, which follows a line break; one is put before every text.
 _LABEL: Final = (
     rf"\n[^\S\n]*+(?:#++\s*+(?=(?:system|assistant|user)\b|(?:{_ROLES})\s*:)|(?=(?:{_ROLES})\s*:))"
@@ -50,14 +54,14 @@ _LABEL: Final = (
 #: set. Signs and parts are looked for first, since most texts hold none and that takes a tenth of the time.
 #: For the same reason each pattern begins with one character.
 _KINDS: Final = (
-    ("<|>", "<|", r"<(?=\|(?:[^<>|\n]{1,40}\||[a-z_]++\|?)>)"),
-    ("<|>", "|>", r"<(?=[a-z_]++\|>)"),
+    ("<|>", "<|", rf"<(?=\|(?:(?:[^<>|\n]{{1,40}}|[a-z_]++)\||{_ONE_SIDED})>)"),
+    ("<|>", "|>", rf"<(?={_ONE_SIDED}\|>)"),
     ("<>", "sys>>", rf"<(?=<{_SLASH}sys>>)"),
     ("<>", "turn>", r"<(?=(?:start|end)_?of_?turn>)"),
-    ("<", "tool", rf"<(?={_SLASH}{_SPACE}tool_?(?:use|result|call|response|code|output))"),
+    ("<", "tool", rf"<(?={_SLASH}{_SPACE}tool(?:_?(?:use|result|call)|_(?:response|code|output)\b))"),
     ("<", "function", rf"<(?={_SLASH}{_SPACE}function_?(?:use|result|call))"),
-    ("<", "invoke", rf"<(?={_SLASH}{_SPACE}invoke\b)"),
-    ("[]", "tool", rf"\[(?={_SLASH}(?:available_?tools|tool_?(?:calls?|results?))\])"),
+    ("<", "invoke", rf"<(?={_SPACE}invoke\s++name\b|\\*+/{_SPACE}invoke>)"),
+    ("[]", "tool", rf"\[(?<!\w\[)(?={_SLASH}(?:available_tools|tool_calls|tool_results)\])"),
     ("[]", "inst]", rf"\[(?={_SLASH}inst\])"),
     (":", "role", rf"[\"'](?=role[\"']\s*:\s*[\"'](?:{_ROLES})[\"'])"),
     (":", "", _LABEL),
