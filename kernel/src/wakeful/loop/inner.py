@@ -164,7 +164,9 @@ class Inner:
         if isinstance(found, ActionResult):
             error = ActionError(found.code, found.message, retryable=True)
             error.recovery = found.recovery or error.recovery
-            raise error.quoting(found.trust, found.source)
+            # Whoever catches it may repeat what it quotes, so it counts as something that was given.
+            self._remember(outer, reference, found.trust or Trust.TRUSTED, found.source)
+            raise error
         self._remember(outer, reference, found.trust, found.source)
         return found
 
