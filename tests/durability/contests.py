@@ -176,7 +176,7 @@ async def _approve(app: App, person: int) -> list[str]:
             await app.approvals.approve(request, by=f"person{person}")
             won.append(request)
         except NotFoundError:
-            pass
+            pass  # somebody else was first
     return won
 
 
